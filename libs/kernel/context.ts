@@ -1,0 +1,36 @@
+/** Member of a workspace, by rising power. `approver` decides on approvals asked of people; it does not govern decisions. */
+export type Role = 'member' | 'approver' | 'admin' | 'owner';
+export type PrincipalKind = 'person' | 'agent' | 'service';
+/** Who governs decisions: admins and owners (`reviewed`) or every member (`peer`). */
+export type AuthorityMode = 'reviewed' | 'peer';
+
+/** The one identity that any credential leads to. The workspace comes from here alone, never from a request. */
+export interface Caller {
+  workspace: string;
+  principal: string;
+  kind: PrincipalKind;
+  role: Role;
+  /** Short, public part of the credential; what the ledger records of it. */
+  credential: string;
+  mode: AuthorityMode;
+}
+
+/** Recorded with every event. */
+export interface Actor {
+  principal: string;
+  kind: PrincipalKind | 'system';
+  credential: string | null;
+}
+
+export function actorOf(caller: Caller): Actor {
+  return { principal: caller.principal, kind: caller.kind, credential: caller.credential };
+}
+
+/** Governs decisions under the organisation's mode (O-06). An agent's key never does, whatever the mode. */
+export function isGovernor(caller: Caller): boolean {
+  if (caller.kind === 'agent') return false;
+  return caller.mode === 'peer' || caller.role === 'admin' || caller.role === 'owner';
+}
+
+/** Milliseconds since 1970, UTC. Injected everywhere; only an entry point passes `Date.now`. */
+export type Clock = () => number;

@@ -39,7 +39,10 @@ export interface RecordedEvent {
   causation: string;
   correlation: string;
   payload: string;
-  /** Canonical JSON text of everything above but position, stream revision and payload, with the payload's SHA-256. Stored bytes. */
+  /**
+   * Canonical JSON text of everything above but position and payload, with the payload's SHA-256 (`header.ts`).
+   * Stored bytes. Stream and revision are in it, so that a moved event is found.
+   */
   header: string;
 }
 
@@ -102,7 +105,11 @@ export interface FollowOptions {
  * All engines pass `conformance.ts`.
  */
 export interface EventStore {
-  append(stream: string, expected: ExpectedRevision, events: readonly NewEvent[]): Promise<Appended>;
+  append(
+    stream: string,
+    expected: ExpectedRevision,
+    events: readonly NewEvent[],
+  ): Promise<Appended>;
   /** Events of one stream from a revision on, in batches. A stream that does not exist has none. */
   readStream(stream: string, fromRevision?: number): AsyncIterable<readonly RecordedEvent[]>;
   /** Events of the whole log after a position, in batches. */

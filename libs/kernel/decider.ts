@@ -8,7 +8,8 @@
 export interface Decider<State, Command, Event> {
   initial(): State;
   decide(command: Command, state: State): readonly Event[];
-  evolve(state: State, event: Event): State;
+  /** `recordedAt`: when the event was stored, in milliseconds UTC. */
+  evolve(state: State, event: Event, recordedAt: number): State;
 }
 
 /** The compiler rejects this call as long as a case is missing; reached at run time only by corrupt input. */

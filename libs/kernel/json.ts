@@ -51,12 +51,20 @@ function assertCarriable(value: unknown, path: string, depth = 0): void {
       }
       for (const [key, item] of Object.entries(value)) {
         if (!key.isWellFormed())
-          throw invalid(path, 'has a name with half of a surrogate pair', 'send well-formed Unicode');
+          throw invalid(
+            path,
+            'has a name with half of a surrogate pair',
+            'send well-formed Unicode',
+          );
         assertCarriable(item, path === '' ? key : `${path}.${key}`, depth + 1);
       }
       return;
     default:
-      throw invalid(path, `is of type ${typeof value}, which JSON cannot carry`, 'send a JSON value');
+      throw invalid(
+        path,
+        `is of type ${typeof value}, which JSON cannot carry`,
+        'send a JSON value',
+      );
   }
 }
 
@@ -90,9 +98,18 @@ export function parseJson(text: string): unknown {
 
 function assertFaithful(text: string, value: unknown): void {
   assertCarriable(value, '');
-  JSON.parse(text, function (this: unknown, key: string, item: unknown, context?: { source?: string }) {
+  JSON.parse(text, function (
+    this: unknown,
+    key: string,
+    item: unknown,
+    context?: { source?: string },
+  ) {
     if (key === '__proto__') throw invalid(key, 'is a reserved name', 'rename the field');
-    if (typeof item === 'number' && context?.source !== undefined && !sameNumber(context.source, item))
+    if (
+      typeof item === 'number' &&
+      context?.source !== undefined &&
+      !sameNumber(context.source, item)
+    )
       throw invalid(
         Array.isArray(this) ? `[${key}]` : key,
         `${context.source.slice(0, 40)} cannot be kept exactly as a number`,

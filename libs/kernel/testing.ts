@@ -7,7 +7,10 @@ export function specification<S, C, E>(decider: Decider<S, C, E>) {
   return (...given: readonly E[]) => ({
     when(command: C) {
       const run = () =>
-        decider.decide(command, given.reduce((s, e) => decider.evolve(s, e), decider.initial()));
+        decider.decide(
+          command,
+          given.reduce((s, e, i) => decider.evolve(s, e, i), decider.initial()),
+        );
       return {
         then(...expected: readonly E[]) {
           expect(run()).toEqual(expected);

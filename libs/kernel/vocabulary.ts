@@ -50,7 +50,8 @@ export function codec<V extends Vocabulary>(vocabulary: V): Codec<V> {
       if (version > kind.version)
         throw new Error(`${type} has version ${version}; this build knows ${kind.version}`);
       let payload = data;
-      for (let v = version; v < kind.version; v++) payload = kind.upcasts?.[v]?.(payload) ?? payload;
+      for (let v = version; v < kind.version; v++)
+        payload = kind.upcasts?.[v]?.(payload) ?? payload;
       return { type, data: payload } as EventOf<V>;
     },
   };

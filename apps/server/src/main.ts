@@ -1,2 +1,0 @@
-import { A } from '#kernel/probe.js';
-process.stdout.write(String(A) + process.version);

@@ -1,0 +1,85 @@
+import { canonicalJson, sha256 } from '#kernel/json.js';
+import { foldName } from '#kernel/text.js';
+import type { Proposed, Scope } from './topic.events.js';
+
+/** Half-open interval of valid time, in milliseconds UTC. */
+export interface Validity {
+  startMs: number;
+  endMs: number;
+}
+
+/** `none`: some shared dimension differs. `equal`, or one is a strict exception inside the other, or they cross. */
+export type ScopeRelation = 'none' | 'equal' | 'narrower' | 'wider' | 'crossing';
+
+/** How scope `a` stands to scope `b`; a dimension that is not named is not restricted (QO-3). */
+export function compareScopes(a: Scope, b: Scope): ScopeRelation {
+  const shared = Object.keys(a).filter((dimension) => dimension in b);
+  if (shared.some((dimension) => a[dimension] !== b[dimension])) return 'none';
+  const onlyA = Object.keys(a).length > shared.length;
+  const onlyB = Object.keys(b).length > shared.length;
+  if (onlyA && onlyB) return 'crossing';
+  if (onlyA) return 'narrower';
+  return onlyB ? 'wider' : 'equal';
+}
+
+/** A decision made for `claimed` holds for a case described by `asked`: each restriction is met. */
+export function covers(claimed: Scope, asked: Scope): boolean {
+  return Object.entries(claimed).every(([dimension, value]) => asked[dimension] === value);
+}
+
+export function overlap(a: Validity, b: Validity): boolean {
+  return a.startMs < b.endMs && b.startMs < a.endMs;
+}
+
+/** What a claim says, in comparable form: its value where it has one, else its statement. */
+export function meaningOf(claim: Pick<Proposed, 'statement' | 'value'>): string {
+  return claim.value === undefined
+    ? `statement ${foldName(claim.statement)}`
+    : `value ${canonicalJson(claim.value)}`;
+}
+
+/** Hash of everything that a reviewer inspects and approves. */
+export function contentHash(
+  claim: Omit<Proposed, 'decision_id' | 'content_hash' | 'reasons' | 'origin'>,
+): string {
+  return sha256(canonicalJson(claim));
+}
+
+/**
+ * Id of a claim inside its topic, from what it says and on which words; not from when or through which ingestion it came,
+ * nor from offsets, so that a new version of a document that says the same again is recognised as a duplicate.
+ */
+export function decisionId(
+  topic: string,
+  claim: Pick<
+    Proposed,
+    'statement' | 'value' | 'scope' | 'effective_from' | 'effective_to' | 'decided_at' | 'evidence'
+  >,
+): string {
+  const { statement, value, scope, effective_from, effective_to, decided_at, evidence } = claim;
+  const said = {
+    statement: statement.normalize('NFC'),
+    ...(value === undefined ? {} : { value }),
+    scope,
+    dates: [effective_from ?? null, effective_to ?? null, decided_at ?? null],
+    evidence: evidence.map((e) => e.excerpt.normalize('NFC').replace(/\s+/gu, ' ')),
+  };
+  return `${topic}.${sha256(canonicalJson(said)).slice(0, 12)}`;
+}
+
+/** The topic that a decision id belongs to: the stream that decides about it. */
+export function topicOf(decision: string): string | undefined {
+  const match = /^(.+)\.[0-9a-f]{12}$/u.exec(decision);
+  return match?.[1];
+}
+
+const TOPIC_ID_MAX = 120;
+
+/** Topic id of a name. Names that fold alike share it (B33); names that differ in more than spacing and case do not. */
+export function topicId(name: string): string {
+  const folded = foldName(name);
+  const spaced = folded.replace(/[\s_/-]+/gu, '-').replace(/^-+|-+$/g, '');
+  const slug = folded.replace(/[^\p{L}\p{N}\p{M}]+/gu, '-').replace(/^-+|-+$/g, '');
+  if (slug === spaced && slug !== '' && slug.length <= TOPIC_ID_MAX) return slug;
+  return `${slug.slice(0, TOPIC_ID_MAX)}-${sha256(folded).slice(0, 8)}`.replace(/^-/, '');
+}

@@ -1,0 +1,118 @@
+import { t, type Static } from '#kernel/schema.js';
+import { codec, type EventOf } from '#kernel/vocabulary.js';
+
+const scope = t.Record(t.String(), t.String());
+
+const evidence = t.Object({
+  source_id: t.String(),
+  /** The source's own text between the offsets (UTF-16 units). */
+  excerpt: t.String(),
+  start: t.Integer(),
+  end: t.Integer(),
+  verbatim: t.Boolean(),
+});
+
+const relation = t.Object({
+  kind: t.Union([t.Literal('partially_supersedes'), t.Literal('amends')]),
+  decision_id: t.String(),
+});
+
+/** Times named `…_at` here are instants in UTC; `effective_from`, `effective_to` and `decided_at` are kept as they were written. */
+const vocabulary = {
+  TopicOpened: {
+    version: 1,
+    schema: t.Object({ topic: t.String(), name: t.String() }),
+  },
+  TopicAliased: {
+    version: 1,
+    schema: t.Object({ topic: t.String(), aliases: t.Array(t.String()) }),
+  },
+  DecisionProposed: {
+    version: 1,
+    schema: t.Object({
+      decision_id: t.String(),
+      statement: t.String(),
+      value: t.Optional(t.Unknown()),
+      scope,
+      effective_from: t.Optional(t.String()),
+      effective_to: t.Optional(t.String()),
+      decided_at: t.Optional(t.String()),
+      /** Decisions of this topic that it would replace once approved. */
+      supersedes: t.Array(t.String()),
+      /** Ties that retire nothing. */
+      relations: t.Array(relation),
+      evidence: t.Array(evidence),
+      /** SHA-256 over the canonical form of all of the above: what a reviewer inspected. */
+      content_hash: t.String(),
+      /** Why it awaits a review; empty for one that is approved in the same append. */
+      reasons: t.Array(t.String()),
+      /** `<ingestion job>#<record>` that brought it. */
+      origin: t.String(),
+    }),
+  },
+  DecisionApproved: {
+    version: 1,
+    schema: t.Object({
+      decision_id: t.String(),
+      content_hash: t.String(),
+      reason: t.String(),
+      effective_from: t.Optional(t.String()),
+      effective_to: t.Optional(t.String()),
+      /** Start of validity: `effective_from` in the workspace's zone, or the approval where none is stated. */
+      starts_at: t.String(),
+      ends_at: t.Optional(t.String()),
+      supersedes: t.Array(t.String()),
+    }),
+  },
+  DecisionConfirmed: {
+    version: 1,
+    schema: t.Object({
+      /** The head that stays. */
+      decision_id: t.String(),
+      /** The candidate that says the same and ends hereby; its evidence is added to the head's. */
+      by: t.String(),
+      reason: t.String(),
+    }),
+  },
+  DecisionSuperseded: {
+    version: 1,
+    schema: t.Object({ decision_id: t.String(), by: t.String(), ends_at: t.String() }),
+  },
+  DecisionRejected: {
+    version: 1,
+    schema: t.Object({ decision_id: t.String(), reason: t.String() }),
+  },
+  DecisionRetracted: {
+    version: 1,
+    schema: t.Object({ decision_id: t.String(), reason: t.String() }),
+  },
+  DecisionRevoked: {
+    version: 1,
+    schema: t.Object({ decision_id: t.String(), reason: t.String(), ends_at: t.String() }),
+  },
+  ConflictOpened: {
+    version: 1,
+    schema: t.Object({
+      conflict_id: t.String(),
+      kind: t.Union([t.Literal('same_scope'), t.Literal('overlapping_scopes')]),
+      claims: t.Array(t.String()),
+      would_be_resolved_by: t.Array(t.String()),
+    }),
+  },
+  ConflictResolved: {
+    version: 1,
+    schema: t.Object({
+      conflict_id: t.String(),
+      winner: t.Optional(t.String()),
+      reason: t.String(),
+    }),
+  },
+} as const;
+
+export const topicCodec = codec(vocabulary);
+export type TopicVocabulary = typeof vocabulary;
+export type TopicEvent = EventOf<typeof vocabulary>;
+export type Evidence = Static<typeof evidence>;
+export type Relation = Static<typeof relation>;
+export type Scope = Static<typeof scope>;
+export type Proposed = Extract<TopicEvent, { type: 'DecisionProposed' }>['data'];

@@ -1,0 +1,84 @@
+import { setImmediate } from 'node:timers/promises';
+import type { FollowOptions, Position, RecordedEvent } from './event-store.js';
+
+/** Wakes whoever waits for the log to grow. Closing it ends every wait and every follower. */
+export class Wakeup {
+  #closed = false;
+  readonly #waiting = new Set<() => void>();
+
+  get closed(): boolean {
+    return this.#closed;
+  }
+
+  wake(): void {
+    for (const done of [...this.#waiting]) done();
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.wake();
+  }
+
+  /** Resolves at the next wake, at the abort, or after `timeoutMs`, whichever is first. */
+  wait(signal: AbortSignal, timeoutMs?: number): Promise<void> {
+    if (signal.aborted || this.#closed) return Promise.resolve();
+    return new Promise((resolve) => {
+      const done = () => {
+        clearTimeout(timer);
+        signal.removeEventListener('abort', done);
+        this.#waiting.delete(done);
+        resolve();
+      };
+      const timer = timeoutMs === undefined ? undefined : setTimeout(done, timeoutMs);
+      signal.addEventListener('abort', done);
+      this.#waiting.add(done);
+    });
+  }
+}
+
+/** How an engine reads: synchronously, so that no commit can fall between an empty page and the wait for the next one. */
+export interface LogReader {
+  end(): Position;
+  /** At most `limit` events after a position, in order; empty only at the end of the log. */
+  page(after: Position, limit: number): RecordedEvent[];
+}
+
+/**
+ * `EventStore.follow` over a synchronous reader. Not live, it delivers what was in the log when iteration began.
+ * With `pollMs` the log is looked at that often as well, for a reader that nobody wakes.
+ */
+export async function* followLog(
+  reader: LogReader,
+  wakeup: Wakeup,
+  after: Position,
+  options: FollowOptions,
+  pollMs?: number,
+): AsyncGenerator<readonly RecordedEvent[], void, void> {
+  const { signal, live, batch = 512 } = options;
+  const goal = live ? Infinity : reader.end();
+  let at = after;
+  while (at < goal && !signal.aborted && !wakeup.closed) {
+    const page = reader.page(at, Math.min(batch, goal - at));
+    const last = page.at(-1);
+    if (last) {
+      at = last.position;
+      yield page;
+      // A long log is read between other work of this thread, not instead of it.
+      await setImmediate();
+    } else if (live) await wakeup.wait(signal, pollMs);
+    else return;
+  }
+}
+
+/** `EventStore.readStream` over a synchronous page function. */
+export async function* readPages(
+  from: number,
+  page: (from: number) => RecordedEvent[],
+): AsyncGenerator<readonly RecordedEvent[], void, void> {
+  let events = page(from);
+  for (let last = events.at(-1); last; last = events.at(-1)) {
+    yield events;
+    await setImmediate();
+    events = page(last.revision + 1);
+  }
+}

@@ -1,0 +1,185 @@
+import { actorOf, type Actor, type Caller } from '#kernel/context.js';
+import type { Decider } from '#kernel/decider.js';
+import { canonicalJson, derivedId, type Json } from '#kernel/json.js';
+import { Refusal } from '#kernel/refusal.js';
+import type { Codec, EventOf, Vocabulary } from '#kernel/vocabulary.js';
+import {
+  NO_STREAM,
+  WrongExpectedRevision,
+  type Appended,
+  type EventStore,
+  type NewEvent,
+  type Position,
+} from './event-store.js';
+
+/** Everything that `Streams` needs to know of one kind of stream. */
+export interface StreamKind<State, Command, V extends Vocabulary> {
+  decider: Decider<State, Command, EventOf<V>>;
+  codec: Codec<V>;
+}
+
+/** On whose behalf, and caused by what. The same `command` id gives the same event ids. */
+export interface Origin {
+  workspace: string;
+  actor: Actor;
+  command: string;
+  correlation: string;
+}
+
+export function originOf(caller: Caller, command: string): Origin {
+  return { workspace: caller.workspace, actor: actorOf(caller), command, correlation: command };
+}
+
+/** A folded stream. `state` belongs to the cache: read it before the next `await`, never change or keep it. */
+export interface Folded<State> {
+  state: State;
+  revision: number;
+  /** Of the stream's last event; 0 for a stream that does not exist. */
+  position: Position;
+}
+
+export interface Executed<State, Event> extends Folded<State> {
+  /** What this command appended; none when the state already was as it asks. */
+  events: readonly Event[];
+}
+
+const CACHED_STREAMS = 20_000;
+const ATTEMPTS = 8;
+
+/**
+ * Loads, decides and appends. Commands on one stream run one after the other in this process; against other processes the
+ * expected revision decides, and a lost race is decided again on the newer state.
+ */
+export class Streams {
+  private readonly cache = new Map<string, Folded<unknown>>();
+  private readonly queues = new Map<string, Promise<unknown>>();
+  private acknowledgedPosition: Position = 0;
+
+  constructor(private readonly store: EventStore) {}
+
+  /** The highest position that this process has acknowledged: what its readers must at least have seen. */
+  get acknowledged(): Position {
+    return this.acknowledgedPosition;
+  }
+
+  async execute<S, C, V extends Vocabulary>(
+    kind: StreamKind<S, C, V>,
+    stream: string,
+    command: C,
+    origin: Origin,
+  ): Promise<Executed<S, EventOf<V>>> {
+    return this.inTurn(stream, async () => {
+      for (let attempt = 1; ; attempt++) {
+        const folded = await this.load(kind, stream);
+        const events = kind.decider.decide(command, folded.state);
+        if (events.length === 0) return { ...folded, events };
+        try {
+          const appended = await this.store.append(
+            stream,
+            folded.revision,
+            events.map((event, i) => newEvent(kind.codec, event, origin, `${stream}#${i}`)),
+          );
+          return { ...this.advance(kind, stream, folded, events, appended), events };
+        } catch (error) {
+          // Whatever happened, the cached state may be behind: fold again from the store.
+          this.cache.delete(stream);
+          if (!(error instanceof WrongExpectedRevision)) throw error;
+          if (attempt === ATTEMPTS) throw busy(stream);
+        }
+      }
+    });
+  }
+
+  /** The stream folded to its present end as far as this process knows; another process may be ahead. */
+  async load<S, C, V extends Vocabulary>(
+    kind: StreamKind<S, C, V>,
+    stream: string,
+  ): Promise<Folded<S>> {
+    const cached = this.cache.get(stream) as Folded<S> | undefined;
+    if (cached) {
+      this.cache.delete(stream);
+      this.cache.set(stream, cached);
+      return cached;
+    }
+    const folded: Folded<S> = {
+      state: kind.decider.initial(),
+      revision: NO_STREAM,
+      position: 0,
+    };
+    for await (const batch of this.store.readStream(stream)) {
+      for (const event of batch) {
+        const known = kind.codec.decode(
+          event.type,
+          event.version,
+          JSON.parse(event.payload) as Json,
+        );
+        if (known)
+          folded.state = kind.decider.evolve(folded.state, known, Date.parse(event.recordedAt));
+        folded.revision = event.revision;
+        folded.position = event.position;
+      }
+    }
+    this.remember(stream, folded);
+    return folded;
+  }
+
+  private advance<S, C, V extends Vocabulary>(
+    kind: StreamKind<S, C, V>,
+    stream: string,
+    folded: Folded<S>,
+    events: readonly EventOf<V>[],
+    appended: Appended,
+  ): Folded<S> {
+    const at = Date.parse(appended.recordedAt);
+    folded.state = events.reduce((s, e) => kind.decider.evolve(s, e, at), folded.state);
+    folded.revision = appended.revision;
+    folded.position = appended.position;
+    if (appended.position > this.acknowledgedPosition)
+      this.acknowledgedPosition = appended.position;
+    this.remember(stream, folded);
+    return folded;
+  }
+
+  private remember(stream: string, folded: Folded<unknown>): void {
+    this.cache.set(stream, folded);
+    if (this.cache.size <= CACHED_STREAMS) return;
+    const oldest = this.cache.keys().next();
+    if (!oldest.done) this.cache.delete(oldest.value);
+  }
+
+  private async inTurn<T>(stream: string, work: () => Promise<T>): Promise<T> {
+    const before = this.queues.get(stream);
+    const mine = before ? before.then(work, work) : work();
+    this.queues.set(stream, mine);
+    try {
+      return await mine;
+    } finally {
+      if (this.queues.get(stream) === mine) this.queues.delete(stream);
+    }
+  }
+}
+
+function newEvent<V extends Vocabulary>(
+  codec: Codec<V>,
+  event: EventOf<V>,
+  origin: Origin,
+  place: string,
+): NewEvent {
+  const { version, data } = codec.encode(event);
+  return {
+    id: derivedId(origin.command, place),
+    type: event.type,
+    version,
+    workspace: origin.workspace,
+    actor: origin.actor,
+    causation: origin.command,
+    correlation: origin.correlation,
+    payload: canonicalJson(data),
+  };
+}
+
+function busy(stream: string): Refusal {
+  return new Refusal('conflict', 'busy', `too many writers at once on ${stream}`, {
+    fix: 'read the present state and send the command again',
+  });
+}

@@ -1,0 +1,168 @@
+import type { EventStore, Position, RecordedEvent } from '#event-store/event-store.js';
+import type { Json } from '#kernel/json.js';
+import type { Meta, Projection } from './projection.js';
+import type { ReadDatabase } from './read-database.js';
+
+/** Where one read model stands. `parked`: an event it could not digest; it stays before that event until the next start. */
+export interface FollowerStatus {
+  name: string;
+  version: number;
+  position: Position;
+  parked?: { position: Position; reason: string };
+}
+
+const CHECKPOINTS = `CREATE TABLE IF NOT EXISTS checkpoint (
+  name TEXT PRIMARY KEY, version INTEGER NOT NULL, position INTEGER NOT NULL) WITHOUT ROWID`;
+
+/**
+ * Applies the log to the read models. Effects of a batch and the checkpoints commit together, so a crash at any point repeats nothing
+ * and skips nothing. It is the only writer of its database.
+ */
+export class Follower {
+  private readonly states: { projection: Projection; status: FollowerStatus }[];
+  private readonly stop = new AbortController();
+  private running: Promise<void> = Promise.resolve();
+
+  constructor(
+    private readonly store: Pick<EventStore, 'follow'>,
+    private readonly db: ReadDatabase,
+    projections: readonly Projection[],
+    /** Called after each commit. */
+    private readonly onProgress: (position: Position, statuses: FollowerStatus[]) => void = () =>
+      undefined,
+  ) {
+    db.exec(CHECKPOINTS);
+    this.states = projections.map((projection) => ({
+      projection,
+      status: this.prepare(projection),
+    }));
+  }
+
+  /** Every read model has seen everything up to here, parked ones aside. */
+  get position(): Position {
+    const moving = this.states.filter((s) => !s.status.parked);
+    return moving.length === 0 ? 0 : Math.min(...moving.map((s) => s.status.position));
+  }
+
+  get statuses(): FollowerStatus[] {
+    return this.states.map((s) => ({ ...s.status }));
+  }
+
+  /** Catches up with the present end and returns. */
+  async catchUp(): Promise<void> {
+    await this.run(false);
+  }
+
+  /** Follows until `close`. Rejects only when the store cannot be read. */
+  start(): Promise<void> {
+    this.running = this.run(true);
+    return this.running;
+  }
+
+  async close(): Promise<void> {
+    this.stop.abort();
+    await this.running.catch(() => undefined);
+  }
+
+  private async run(live: boolean): Promise<void> {
+    const options = { signal: this.stop.signal, live, batch: 1024 };
+    for await (const batch of this.store.follow(this.position, options)) {
+      if (this.stop.signal.aborted) return;
+      this.applyBatch(batch);
+      this.onProgress(this.position, this.statuses);
+    }
+  }
+
+  private applyBatch(batch: readonly RecordedEvent[]): void {
+    try {
+      this.db.transaction(() => {
+        for (const event of batch) this.applyEvent(event);
+        this.saveCheckpoints(batch);
+      });
+      this.advance(batch);
+    } catch {
+      // One event is indigestible for one read model. Find it by taking the events one at a time.
+      for (const event of batch) this.applyAlone(event);
+    }
+  }
+
+  private applyEvent(event: RecordedEvent): void {
+    let payload: Json | undefined;
+    let meta: Meta | undefined;
+    for (const { projection, status } of this.states) {
+      if (status.parked || status.position >= event.position) continue;
+      const apply = projection.on.get(event.type);
+      if (!apply) continue;
+      payload ??= JSON.parse(event.payload) as Json;
+      meta ??= metaOf(event);
+      apply(this.db, event, payload, meta);
+    }
+  }
+
+  private applyAlone(event: RecordedEvent): void {
+    for (const state of this.states) {
+      const { projection, status } = state;
+      if (status.parked || status.position >= event.position) continue;
+      try {
+        this.db.transaction(() => {
+          const apply = projection.on.get(event.type);
+          apply?.(this.db, event, JSON.parse(event.payload) as Json, metaOf(event));
+          this.saveCheckpoint(projection, event.position);
+        });
+        status.position = event.position;
+      } catch (error) {
+        const reason = error instanceof Error ? error.message : String(error);
+        status.parked = { position: event.position, reason };
+      }
+    }
+  }
+
+  private saveCheckpoints(batch: readonly RecordedEvent[]): void {
+    const last = batch.at(-1)?.position ?? 0;
+    for (const { projection, status } of this.states)
+      if (!status.parked && status.position < last) this.saveCheckpoint(projection, last);
+  }
+
+  private advance(batch: readonly RecordedEvent[]): void {
+    const last = batch.at(-1)?.position ?? 0;
+    for (const { status } of this.states)
+      if (!status.parked && status.position < last) status.position = last;
+  }
+
+  private saveCheckpoint(projection: Projection, position: Position): void {
+    this.db.run(
+      'INSERT OR REPLACE INTO checkpoint (name, version, position) VALUES (?, ?, ?)',
+      projection.name,
+      projection.version,
+      position,
+    );
+  }
+
+  /** Keeps the tables of an unchanged version; drops and recreates those of any other. */
+  private prepare(projection: Projection): FollowerStatus {
+    const { name, version, tables } = projection;
+    const saved = this.db.get('SELECT version, position FROM checkpoint WHERE name = ?', name);
+    if (saved?.['version'] === version)
+      return { name, version, position: saved['position'] as number };
+    this.db.transaction(() => {
+      for (const [table, ddl] of Object.entries(tables)) {
+        this.db.exec(`DROP TABLE IF EXISTS "${table}"`);
+        this.db.exec(ddl);
+      }
+      this.saveCheckpoint(projection, 0);
+    });
+    return { name, version, position: 0 };
+  }
+}
+
+function metaOf(event: RecordedEvent): Meta {
+  return {
+    position: event.position,
+    workspace: event.workspace,
+    stream: event.stream,
+    revision: event.revision,
+    recordedAt: event.recordedAt,
+    recordedMs: Date.parse(event.recordedAt),
+    actor: event.actor,
+  };
+}

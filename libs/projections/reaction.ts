@@ -1,0 +1,115 @@
+import type { EventStore, Position, RecordedEvent } from '#event-store/event-store.js';
+import type { Json } from '#kernel/json.js';
+import type { Codec, EventOf, Vocabulary } from '#kernel/vocabulary.js';
+import { ReadDatabase } from './read-database.js';
+
+/**
+ * What follows from an event in another stream. Delivered at least once: `run` sends commands whose ids derive from
+ * `<name>@<position>`, so that a second delivery changes nothing. A projection rebuild never runs it again.
+ */
+export interface Reaction {
+  name: string;
+  types: readonly string[];
+  run(event: RecordedEvent): Promise<void>;
+}
+
+export function reaction<V extends Vocabulary, K extends EventOf<V>['type']>(
+  name: string,
+  codec: Codec<V>,
+  type: K,
+  run: (data: Extract<EventOf<V>, { type: K }>['data'], event: RecordedEvent) => Promise<void>,
+): Reaction {
+  return {
+    name,
+    types: [type],
+    async run(event) {
+      const known = codec.decode(event.type, event.version, JSON.parse(event.payload) as Json);
+      if (known) await run(known.data as Extract<EventOf<V>, { type: K }>['data'], event);
+    },
+  };
+}
+
+const RETRY_MS = [50, 500, 5_000];
+
+/** Runs reactions in log order, each event to its end before the next. Keeps its own checkpoint file, apart from the disposable read models. */
+export class Reactor {
+  private readonly db: ReadDatabase;
+  private readonly stop = new AbortController();
+  private running: Promise<void> = Promise.resolve();
+
+  constructor(
+    private readonly store: Pick<EventStore, 'follow'>,
+    path: string,
+    private readonly reactions: readonly Reaction[],
+    /** Told of each event that a reaction gave up on; it is left to an operator and the next ones go on (B29). */
+    private readonly onGivenUp: (reaction: string, position: Position, error: unknown) => void,
+  ) {
+    this.db = ReadDatabase.openForWriting(path);
+    this.db.exec(
+      'CREATE TABLE IF NOT EXISTS reactor (id INTEGER PRIMARY KEY, position INTEGER NOT NULL)',
+    );
+    this.db.exec(
+      'CREATE TABLE IF NOT EXISTS given_up (reaction TEXT, position INTEGER, reason TEXT, PRIMARY KEY (reaction, position))',
+    );
+  }
+
+  start(): void {
+    this.running = this.run();
+    this.running.catch((error: unknown) => {
+      this.onGivenUp('reactor', 0, error);
+    });
+  }
+
+  async close(): Promise<void> {
+    this.stop.abort();
+    await this.running.catch(() => undefined);
+    this.db.close();
+  }
+
+  private async run(): Promise<void> {
+    const from = (this.db.get('SELECT position FROM reactor WHERE id = 1')?.['position'] ??
+      0) as number;
+    const options = { signal: this.stop.signal, live: true };
+    for await (const batch of this.store.follow(from, options)) {
+      for (const event of batch) {
+        for (const reaction of this.reactions)
+          if (reaction.types.includes(event.type)) await this.deliver(reaction, event);
+        if (this.stop.signal.aborted) return;
+      }
+      this.save(batch.at(-1)?.position ?? from);
+    }
+  }
+
+  private async deliver(reaction: Reaction, event: RecordedEvent): Promise<void> {
+    for (let attempt = 0; ; attempt++) {
+      try {
+        await reaction.run(event);
+        this.save(event.position);
+        return;
+      } catch (error) {
+        if (this.stop.signal.aborted) return;
+        const pause = RETRY_MS[attempt];
+        if (pause === undefined) {
+          this.giveUp(reaction, event, error);
+          return;
+        }
+        await new Promise((resolve) => setTimeout(resolve, pause));
+      }
+    }
+  }
+
+  private giveUp(reaction: Reaction, event: RecordedEvent, error: unknown): void {
+    this.db.run(
+      'INSERT OR REPLACE INTO given_up (reaction, position, reason) VALUES (?, ?, ?)',
+      reaction.name,
+      event.position,
+      error instanceof Error ? error.message : String(error),
+    );
+    this.save(event.position);
+    this.onGivenUp(reaction.name, event.position, error);
+  }
+
+  private save(position: Position): void {
+    this.db.run('INSERT OR REPLACE INTO reactor (id, position) VALUES (1, ?)', position);
+  }
+}

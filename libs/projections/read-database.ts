@@ -1,0 +1,105 @@
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
+import { hash } from 'node:crypto';
+
+export type Row = Record<string, null | number | string>;
+export type Param = null | number | string;
+
+/** What a query function may do: read. Rows are plain objects, integers are numbers. */
+export interface Reads {
+  get(sql: string, ...params: readonly Param[]): Row | undefined;
+  all(sql: string, ...params: readonly Param[]): Row[];
+}
+
+/** What a projection may do to its own tables. */
+export interface Writes extends Reads {
+  run(sql: string, ...params: readonly Param[]): void;
+}
+
+/**
+ * The disposable database of read models. One writer (the follower), any number of readers.
+ * It may be deleted at any time while the process is down: the log rebuilds it. Hence `synchronous=NORMAL`: a power cut may take
+ * the last transactions, whole, and the checkpoint with them.
+ */
+export class ReadDatabase implements Writes {
+  private readonly statements = new Map<string, StatementSync>();
+
+  private constructor(private readonly db: DatabaseSync) {}
+
+  static openForWriting(path: string): ReadDatabase {
+    const db = new DatabaseSync(path);
+    db.exec('PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA busy_timeout=5000;');
+    db.exec('PRAGMA cache_size=-65536; PRAGMA temp_store=MEMORY; PRAGMA wal_autocheckpoint=4000;');
+    return new ReadDatabase(db);
+  }
+
+  /** The file must exist: the follower creates it first. */
+  static openForReading(path: string): ReadDatabase {
+    const db = new DatabaseSync(path, { readOnly: true });
+    db.exec('PRAGMA query_only=ON; PRAGMA busy_timeout=5000; PRAGMA cache_size=-65536;');
+    db.exec('PRAGMA mmap_size=1073741824;');
+    return new ReadDatabase(db);
+  }
+
+  get(sql: string, ...params: readonly Param[]): Row | undefined {
+    return this.prepare(sql).get(...(params as SQLInputValue[])) as Row | undefined;
+  }
+
+  all(sql: string, ...params: readonly Param[]): Row[] {
+    return this.prepare(sql).all(...(params as SQLInputValue[])) as Row[];
+  }
+
+  run(sql: string, ...params: readonly Param[]): void {
+    this.prepare(sql).run(...(params as SQLInputValue[]));
+  }
+
+  exec(sql: string): void {
+    this.db.exec(sql);
+  }
+
+  /** Everything that `work` reads comes from one moment of the read models. */
+  snapshot<T>(work: (reads: Reads) => T): T {
+    this.db.exec('BEGIN');
+    try {
+      return work(this);
+    } finally {
+      this.db.exec('COMMIT');
+    }
+  }
+
+  /** All of `work` or nothing of it. */
+  transaction(work: () => void): void {
+    this.db.exec('BEGIN IMMEDIATE');
+    try {
+      work();
+      this.db.exec('COMMIT');
+    } catch (error) {
+      if (this.db.isTransaction) this.db.exec('ROLLBACK');
+      throw error;
+    }
+  }
+
+  /** SHA-256 over all rows of the named tables in key order: equal for equal read models, on any machine. */
+  digest(tables: readonly string[]): string {
+    const parts = [...tables].sort().map((table) => {
+      const columns = this.all(`SELECT name FROM pragma_table_info('${table}') ORDER BY cid`);
+      const order = columns.map((c) => `"${c['name'] as string}"`).join(', ');
+      const rows = this.all(`SELECT * FROM "${table}" ORDER BY ${order}`);
+      return `${table}\n${rows.map((row) => JSON.stringify(Object.values(row))).join('\n')}`;
+    });
+    return hash('sha256', parts.join('\n\n'), 'hex');
+  }
+
+  close(): void {
+    this.statements.clear();
+    this.db.close();
+  }
+
+  private prepare(sql: string): StatementSync {
+    let statement = this.statements.get(sql);
+    if (!statement) {
+      statement = this.db.prepare(sql);
+      this.statements.set(sql, statement);
+    }
+    return statement;
+  }
+}

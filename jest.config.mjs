@@ -1,4 +1,4 @@
-/** Source runs untranspiled by tsc: swc per file, the `source` condition resolves `#lib/file.js` to libs/lib/file.ts. */
+/** Source runs untranspiled by tsc: swc per file, the `precedent-source` condition resolves `#lib/file.js` to libs/lib/file.ts. */
 const options = {
   jsc: {
     target: 'es2024',
@@ -11,7 +11,7 @@ const options = {
 
 export default {
   testEnvironment: 'node',
-  testEnvironmentOptions: { customExportConditions: ['source', 'node', 'node-addons'] },
+  testEnvironmentOptions: { customExportConditions: ['precedent-source', 'node', 'node-addons'] },
   extensionsToTreatAsEsm: ['.ts'],
   transform: { '^.+\\.ts$': ['@swc/jest', options] },
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },

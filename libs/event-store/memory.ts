@@ -111,13 +111,13 @@ export class MemoryStore implements EventStore, BlobStore {
       if (sha256(bytes) !== hash)
         throw new Error(`blob ${hash} has other bytes than its name says`);
     for (const { hash, bytes } of blobs) {
-      if (!this.log.blobs.has(hash)) this.log.blobs.set(hash, Uint8Array.from(bytes));
+      if (!this.log.blobs.has(hash)) this.log.blobs.set(hash, new Uint8Array(bytes));
     }
   }
 
   getBlob(hash: string): Promise<Uint8Array | undefined> {
     const bytes = this.log.blobs.get(hash);
-    return Promise.resolve(bytes && Uint8Array.from(bytes));
+    return Promise.resolve(bytes && new Uint8Array(bytes));
   }
 
   close(): Promise<void> {

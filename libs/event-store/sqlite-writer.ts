@@ -38,7 +38,9 @@ export type FromWriter =
 const APPENDS_PER_TRANSACTION = 512;
 const CHARS_PER_TRANSACTION = 8_000_000;
 const CACHED_HEADS = 100_000;
-const CHECKPOINT_CHARS = 16_000_000;
+/** Write-ahead log between two checkpoints, about; a transaction writes its events and some pages beside them. */
+const CHECKPOINT_BYTES = 48_000_000;
+const TRANSACTION_BYTES = 24_000;
 
 interface Head {
   id: number;
@@ -71,7 +73,7 @@ class Writer {
   readonly #heads = new Map<string, Head>();
   #end = 0;
   #streams = 0;
-  #unsettledChars = 0;
+  #walBytes = 0;
 
   constructor(private readonly db: DatabaseSync) {
     this.#sql = statements(db);
@@ -103,6 +105,7 @@ class Writer {
     }
     try {
       this.db.exec('COMMIT');
+      this.#walBytes += TRANSACTION_BYTES;
     } catch (error) {
       // SQLite reports FULL when a frame could not be written; the frame that commits is the last one, so nothing is stored.
       // Every other error may come after that frame: a failed fsync, above all.
@@ -139,7 +142,7 @@ class Writer {
       const header = request[3 + 2 * i] as string;
       const payload = request[4 + 2 * i] as string;
       this.#sql.insert.run(++this.#end, head.id, ++head.revision, header, payload);
-      this.#unsettledChars += header.length + payload.length;
+      this.#walBytes += header.length + payload.length;
     }
     return this.#end;
   }
@@ -193,15 +196,15 @@ class Writer {
     for (let i = 1; i < request.length; i += 2) {
       const bytes = request[i + 1] as Uint8Array;
       this.#sql.blob.run(request[i] as string, bytes);
-      this.#unsettledChars += bytes.length;
+      this.#walBytes += bytes.length;
     }
     return 0;
   }
 
   /** Moves the write-ahead log into the database now and then. Called when the answers are out: nobody waits for it. */
   tidy(): void {
-    if (this.#unsettledChars < CHECKPOINT_CHARS) return;
-    this.#unsettledChars = 0;
+    if (this.#walBytes < CHECKPOINT_BYTES) return;
+    this.#walBytes = 0;
     try {
       this.#sql.checkpoint.get();
     } catch {

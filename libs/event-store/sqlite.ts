@@ -100,7 +100,7 @@ export class SqliteStore implements EventStore, BlobStore {
       };
       this.#outbox.push(-blobs.length);
       // Copied: the caller may go on to use the bytes, and a view would drag its whole buffer along.
-      for (const { hash, bytes } of blobs) this.#outbox.push(hash, Uint8Array.from(bytes));
+      for (const { hash, bytes } of blobs) this.#outbox.push(hash, new Uint8Array(bytes));
       this.#enqueue({ settle, reject });
     });
   }
@@ -252,15 +252,17 @@ export async function openSqliteStore(
   options: { clock: Clock },
 ): Promise<SqliteStore> {
   const lock = lockLedger(dir);
+  let worker: Worker | undefined;
   try {
     // Here and not only in the thread, so that a refusal keeps its type.
     openForWriting(dir).close();
     const { url, execArgv } = threadOf(import.meta.url, './sqlite-writer');
-    const worker = new Worker(url, { execArgv, workerData: { dir } });
+    worker = new Worker(url, { execArgv, workerData: { dir } });
     const { lastRecordedAt } = await ready(worker);
     const now = monotonic(options.clock, lastRecordedAt);
     return new SqliteStore(worker, new SqliteReader(dir, undefined), lock, now);
   } catch (error) {
+    await worker?.terminate();
     lock.release();
     throw error;
   }

@@ -16,9 +16,11 @@ import {
 export interface StreamKind<State, Command, V extends Vocabulary> {
   decider: Decider<State, Command, EventOf<V>>;
   codec: Codec<V>;
+  /** True for kinds whose streams are large and rarely met again: their state is not kept in memory. */
+  transient?: boolean;
 }
 
-/** On whose behalf, and caused by what. The same `command` id gives the same event ids. */
+/** On whose behalf, and caused by what. The same `command` id at the same revision gives the same event ids. */
 export interface Origin {
   workspace: string;
   actor: Actor;
@@ -77,7 +79,9 @@ export class Streams {
           const appended = await this.store.append(
             stream,
             folded.revision,
-            events.map((event, i) => newEvent(kind.codec, event, origin, `${stream}#${i}`)),
+            events.map((event, i) =>
+              newEvent(kind.codec, event, origin, `${stream}@${folded.revision + 1 + i}`),
+            ),
           );
           return { ...this.advance(kind, stream, folded, events, appended), events };
         } catch (error) {
@@ -119,7 +123,7 @@ export class Streams {
         folded.position = event.position;
       }
     }
-    this.remember(stream, folded);
+    if (!kind.transient) this.remember(stream, folded);
     return folded;
   }
 
@@ -136,7 +140,7 @@ export class Streams {
     folded.position = appended.position;
     if (appended.position > this.acknowledgedPosition)
       this.acknowledgedPosition = appended.position;
-    this.remember(stream, folded);
+    if (!kind.transient) this.remember(stream, folded);
     return folded;
   }
 

@@ -238,6 +238,10 @@ function unbounded(node: JsonSchema): JsonSchema {
   );
 }
 
+/** In the order in which people read a schema. */
 function without(node: JsonSchema, unwanted: (keyword: string) => boolean): JsonSchema {
-  return Object.fromEntries(Object.entries(node).filter(([key]) => !unwanted(key)));
+  const wanted = Object.entries(node).filter(([key]) => !unwanted(key));
+  return Object.fromEntries(wanted.sort(([a], [b]) => READING.indexOf(b) - READING.indexOf(a)));
 }
+/** Last comes first; what is not named keeps its place behind. */
+const READING = ['enum', 'description', 'type'];

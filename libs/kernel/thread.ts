@@ -10,6 +10,6 @@ export function threadOf(from: string, path: string): { url: URL; execArgv: stri
   const hooks = new URL(HOOKS, import.meta.url).href;
   return {
     url: new URL(`${path}.ts`, from),
-    execArgv: ['--no-warnings', '--conditions=source', '--import', hooks],
+    execArgv: ['--no-warnings', '--conditions=precedent-source', '--import', hooks],
   };
 }

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { transformSync } from '@swc/core';
 
 // Runs a worker thread or a child process from source, as Jest does (jest.config.mjs has the same options):
-// `node --conditions=source --import <this file> x.ts`. A build never loads this file.
+// `node --conditions=precedent-source --import <this file> x.ts`. A build never loads this file.
 const options = {
   jsc: {
     target: 'es2024',

@@ -40,7 +40,7 @@ export function meaningOf(claim: Pick<Proposed, 'statement' | 'value'>): string 
 
 /** Hash of everything that a reviewer inspects and approves. */
 export function contentHash(
-  claim: Omit<Proposed, 'decision_id' | 'content_hash' | 'reasons' | 'origin'>,
+  claim: Omit<Proposed, 'decision_id' | 'content_hash' | 'reasons' | 'proposed_by' | 'origin'>,
 ): string {
   return sha256(canonicalJson(claim));
 }

@@ -15,6 +15,8 @@ export interface Held {
   effectiveTo: string | undefined;
   decidedAt: string | undefined;
   origin: string;
+  document: string | undefined;
+  proposedBy: string;
 }
 
 export type Decision = Held &
@@ -65,6 +67,8 @@ export function heldOf(claim: Proposed): Decision {
     effectiveTo: claim.effective_to,
     decidedAt: claim.decided_at,
     origin: claim.origin,
+    document: claim.document,
+    proposedBy: claim.proposed_by,
     status: 'candidate',
   };
 }

@@ -37,6 +37,8 @@ const vocabulary = {
       effective_from: t.Optional(t.String()),
       effective_to: t.Optional(t.String()),
       decided_at: t.Optional(t.String()),
+      /** `<collection>/<path>` of the document whose decision it is. */
+      document: t.Optional(t.String()),
       /** Decisions of this topic that it would replace once approved. */
       supersedes: t.Array(t.String()),
       /** Ties that retire nothing. */
@@ -46,6 +48,8 @@ const vocabulary = {
       content_hash: t.String(),
       /** Why it awaits a review; empty for one that is approved in the same append. */
       reasons: t.Array(t.String()),
+      /** Principal who may retract it. */
+      proposed_by: t.String(),
       /** `<ingestion job>#<record>` that brought it. */
       origin: t.String(),
     }),

@@ -1,0 +1,52 @@
+import { assemble, type Application } from './application.js';
+import { clientSettings, readClientFile, writeClientFile } from './client-file.js';
+import { exitWith, settingsOrExit } from './environment.js';
+import { createLog } from './log.js';
+import type { Settings } from './settings.js';
+
+/** The HTTP server: REST under /v1, MCP at /mcp. */
+async function main(): Promise<void> {
+  const settings = settingsOrExit();
+  const log = createLog(settings.LOG_LEVEL);
+  const application = await assemble(settings, log);
+  await application.app.listen(settings.PORT, settings.HOST);
+  await announce(application, settings);
+  let ending = false;
+  const end = (): void => {
+    if (ending) return;
+    ending = true;
+    application.close().then(
+      () => process.exit(0),
+      (error: unknown) => {
+        log.fatal({ err: error }, 'the shutdown failed');
+        process.exit(1);
+      },
+    );
+  };
+  process.on('SIGTERM', end);
+  process.on('SIGINT', end);
+}
+
+async function announce({ app, createdKey }: Application, settings: Settings): Promise<void> {
+  const { port } = app.getHttpServer().address() as { port: number };
+  const host = settings.HOST === '0.0.0.0' || settings.HOST === '::' ? '127.0.0.1' : settings.HOST;
+  const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+  const known = settings.EVENTSTORE === 'memory:' ? undefined : await readClientFile(settings.DATA);
+  const key = createdKey ?? known?.key;
+  const say = (line: string): void => void process.stdout.write(`${line}\n`);
+  say(`Precedent is ready at ${url}`);
+  say(`  MCP        ${url}/mcp`);
+  say(`  REST       ${url}/v1   (described at ${url}/openapi.json)`);
+  if (createdKey !== undefined) say(`  Owner key  ${createdKey}   (shown this once)`);
+  if (key === undefined) return;
+  const client = clientSettings(url, key);
+  if (settings.EVENTSTORE !== 'memory:') {
+    await writeClientFile(settings.DATA, client);
+    say(`  Client settings are in ${settings.DATA}/client.json`);
+  }
+  if (createdKey === undefined) return;
+  say('\nPaste this into your MCP client:\n');
+  say(JSON.stringify({ mcpServers: client.mcpServers }, null, 2));
+}
+
+main().catch(exitWith);

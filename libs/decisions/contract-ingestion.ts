@@ -1,0 +1,192 @@
+import { Type } from 'class-transformer';
+import {
+  ArrayMaxSize,
+  ArrayMinSize,
+  IsArray,
+  IsBoolean,
+  IsIn,
+  IsInt,
+  IsOptional,
+  ValidateNested,
+} from 'class-validator';
+import type { Json } from '#kernel/json.js';
+import { Doc, IsPosition, IsScope, IsText, IsValue, IsWhen } from '#kernel/shape-decorators.js';
+
+/** Documented limits of one ingestion; all are refused before anything is stored. */
+export const INGEST_LIMITS = {
+  /** UTF-8 bytes of one text. */
+  textBytes: 2_000_000,
+  /** UTF-8 bytes of all texts together. */
+  totalBytes: 20_000_000,
+  documents: 2_000,
+  records: 200,
+  quotesPerRecord: 5,
+} as const;
+
+export class SourceInput {
+  @IsText({ max: 500, what: 'a title' }) title!: string;
+  @Doc('What kind of source: meeting_notes, email, adr, policy …')
+  @IsText({ max: 100 })
+  type!: string;
+  @Doc('The whole text; kept verbatim by its hash.')
+  @IsText({ max: INGEST_LIMITS.textBytes })
+  text!: string;
+  @IsOptional() @IsText({ max: 2_000 }) uri?: string;
+  @IsOptional() @IsText({ max: 200 }) author?: string;
+  @Doc('When it was written or said, if known; never guessed.')
+  @IsOptional()
+  @IsWhen()
+  occurred_at?: string;
+}
+
+export class DocumentInput {
+  @Doc('Path relative to the folder, with forward slashes.') @IsText({ max: 500 }) path!: string;
+  @IsText({ min: 0, max: INGEST_LIMITS.textBytes, what: 'text' }) text!: string;
+}
+
+export class QuoteInput {
+  @Doc('Words of the source, verbatim; at most 500 characters.')
+  @IsText({ max: 500, what: 'a quote' })
+  quote!: string;
+}
+
+export class RecordInput {
+  @Doc('Topic id or name. Without one the record waits for a reviewer to assign it.')
+  @IsOptional()
+  @IsText({ max: 400 })
+  topic?: string;
+  @Doc('Several topics: one claim in each.')
+  @IsOptional()
+  @IsArray()
+  @ArrayMinSize(1)
+  @ArrayMaxSize(20)
+  @IsText({ max: 400 }, { each: true })
+  topics?: string[];
+  @IsText({ max: 2_000, what: 'a statement' }) statement!: string;
+  @IsOptional() @IsValue() value?: Json;
+  @IsOptional() @IsScope() scope?: Record<string, string>;
+  @IsOptional() @IsWhen() effective_from?: string;
+  @IsOptional() @IsWhen() effective_to?: string;
+  @IsOptional() @IsWhen() decided_at?: string;
+  @Doc('Decision ids that this one replaces, or `#n` for record n of this call.')
+  @IsOptional()
+  @IsArray()
+  @ArrayMaxSize(50)
+  @IsText({ max: 400 }, { each: true })
+  supersedes?: string[];
+  @Doc('`approved` needs a governor and verified evidence; otherwise it waits as a candidate.')
+  @IsIn(['candidate', 'approved'])
+  status!: 'candidate' | 'approved';
+  @IsOptional()
+  @IsArray()
+  @ArrayMaxSize(INGEST_LIMITS.quotesPerRecord)
+  @ValidateNested({ each: true })
+  @Type(() => QuoteInput)
+  evidence?: QuoteInput[];
+}
+
+export class IngestInput {
+  @Doc('One text with its metadata. Give this or `documents`.')
+  @IsOptional()
+  @ValidateNested()
+  @Type(() => SourceInput)
+  source?: SourceInput;
+
+  @Doc('A folder of decision records (MADR, Nygard or similar Markdown). Give this or `source`.')
+  @IsOptional()
+  @IsArray()
+  @ArrayMinSize(1)
+  @ArrayMaxSize(INGEST_LIMITS.documents)
+  @ValidateNested({ each: true })
+  @Type(() => DocumentInput)
+  documents?: DocumentInput[];
+
+  @Doc(
+    'Name of the folder that the documents belong to; the same folder again must bear the same name.',
+  )
+  @IsOptional()
+  @IsText({ max: 100 })
+  collection?: string;
+
+  @Doc('Reviewed records of `source`. Each quote must be in its text.')
+  @IsOptional()
+  @IsArray()
+  @ArrayMaxSize(INGEST_LIMITS.records)
+  @ValidateNested({ each: true })
+  @Type(() => RecordInput)
+  records?: RecordInput[];
+
+  @Doc('Idempotency key bound to this content.')
+  @IsOptional()
+  @IsText({ max: 200 })
+  request_id?: string;
+
+  @Doc('Only say what would happen; nothing is stored.')
+  @IsOptional()
+  @IsBoolean()
+  dry_run?: boolean;
+}
+
+export class RecordOutcome {
+  @IsInt() index!: number;
+  @IsIn(['stored', 'skipped', 'queued']) outcome!: 'stored' | 'skipped' | 'queued';
+  @IsOptional() @IsText({ max: 8_000 }) reason?: string;
+  @IsOptional() @IsText() decision_id?: string;
+  @IsOptional() @IsText() topic?: string;
+  @Doc('The document it came from.') @IsOptional() @IsText({ max: 8_000 }) path?: string;
+}
+
+export class IngestionFinding {
+  @IsText() kind!: string;
+  @IsArray() @IsText({ max: 8_000 }, { each: true }) documents!: string[];
+  @Doc('Untrusted text.') @IsText({ max: 8_000 }) detail!: string;
+}
+
+export class IngestionCounts {
+  @IsInt() stored!: number;
+  @IsInt() skipped!: number;
+  @IsInt() queued!: number;
+}
+
+export class IngestReceipt {
+  @Doc('Ask get_ingestion_status with it. Absent for a dry run.')
+  @IsOptional()
+  @IsText()
+  job_id?: string;
+  @IsIn(['running', 'completed', 'dry_run']) status!: string;
+  @IsArray() @IsText({}, { each: true }) source_ids!: string[];
+  @Doc('Records that the job works through.') @IsInt() records_total!: number;
+  @IsOptional() @IsPosition() position?: string;
+  @Doc('Dry run only: what would be proposed.')
+  @IsOptional()
+  @IsArray()
+  @ValidateNested({ each: true })
+  @Type(() => RecordOutcome)
+  records?: RecordOutcome[];
+  @Doc('Dry run only.')
+  @IsOptional()
+  @IsArray()
+  @ValidateNested({ each: true })
+  @Type(() => IngestionFinding)
+  findings?: IngestionFinding[];
+}
+
+export class IngestionInput {
+  @IsText({ max: 200 }) job_id!: string;
+  @IsOptional() @IsPosition() at_least?: string;
+}
+
+export class Ingestion {
+  @IsText() job_id!: string;
+  @IsIn(['running', 'completed', 'failed']) status!: string;
+  @ValidateNested() @Type(() => IngestionCounts) counts!: IngestionCounts;
+  @IsInt() records_total!: number;
+  @IsArray() @ValidateNested({ each: true }) @Type(() => RecordOutcome) records!: RecordOutcome[];
+  @IsArray()
+  @ValidateNested({ each: true })
+  @Type(() => IngestionFinding)
+  findings!: IngestionFinding[];
+  @IsWhen() submitted_at!: string;
+  @IsOptional() @IsWhen() completed_at?: string;
+  @IsPosition() position!: string;
+}

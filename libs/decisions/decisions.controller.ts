@@ -1,0 +1,72 @@
+import { Controller } from '@nestjs/common';
+import { CommandBus, QueryBus } from '@nestjs/cqrs';
+import type { Caller } from '#kernel/context.js';
+import { CallerOf, Input, Operation } from '#http/operation.js';
+import { Answer, History, HistoryInput, ResolveInput } from './contract.js';
+import { IngestInput, IngestReceipt, Ingestion, IngestionInput } from './contract-ingestion.js';
+import { Pending, PendingInput, ReviewInput, ReviewReceipt } from './contract-review.js';
+import { WorkspaceContext, WorkspaceContextInput } from './contract-workspace.js';
+import {
+  GetDecisionHistory,
+  GetIngestion,
+  GetWorkspaceContext,
+  ListPending,
+  ResolveDecisionState,
+  ReviewDecision,
+  SubmitIngestion,
+} from './messages.js';
+
+@Controller('v1')
+export class DecisionsController {
+  constructor(
+    private readonly commands: CommandBus,
+    private readonly queries: QueryBus,
+  ) {}
+
+  @Operation(
+    'GET',
+    'workspace',
+    'Workspace and ontology status',
+    WorkspaceContextInput,
+    WorkspaceContext,
+  )
+  context(@CallerOf() caller: Caller, @Input(WorkspaceContextInput) input: WorkspaceContextInput) {
+    return this.queries.execute(new GetWorkspaceContext(caller, input));
+  }
+
+  @Operation('POST', 'answers', 'What is decided?', ResolveInput, Answer)
+  resolve(@CallerOf() caller: Caller, @Input(ResolveInput) input: ResolveInput) {
+    return this.queries.execute(new ResolveDecisionState(caller, input));
+  }
+
+  @Operation('GET', 'topics/:topic/history', 'Timeline of a topic', HistoryInput, History)
+  history(@CallerOf() caller: Caller, @Input(HistoryInput) input: HistoryInput) {
+    return this.queries.execute(new GetDecisionHistory(caller, input));
+  }
+
+  @Operation('POST', 'ingestions', 'Ingest sources and records', IngestInput, IngestReceipt, 202)
+  ingest(@CallerOf() caller: Caller, @Input(IngestInput) input: IngestInput) {
+    return this.commands.execute(new SubmitIngestion(caller, input));
+  }
+
+  @Operation('GET', 'ingestions/:job_id', 'Result of an ingestion', IngestionInput, Ingestion)
+  ingestion(@CallerOf() caller: Caller, @Input(IngestionInput) input: IngestionInput) {
+    return this.queries.execute(new GetIngestion(caller, input));
+  }
+
+  @Operation('GET', 'pending', 'Candidates and conflicts awaiting review', PendingInput, Pending)
+  pending(@CallerOf() caller: Caller, @Input(PendingInput) input: PendingInput) {
+    return this.queries.execute(new ListPending(caller, input));
+  }
+
+  @Operation(
+    'POST',
+    'decisions/:decision_id/reviews',
+    'Approve, reject, revoke or retract',
+    ReviewInput,
+    ReviewReceipt,
+  )
+  review(@CallerOf() caller: Caller, @Input(ReviewInput) input: ReviewInput) {
+    return this.commands.execute(new ReviewDecision(caller, input));
+  }
+}

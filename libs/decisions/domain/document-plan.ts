@@ -1,0 +1,203 @@
+import { contentHash, topicId } from './claim.js';
+import { readDocumentSet, type DecisionDocument, type DocumentSet } from './document-set.js';
+import {
+  byTopic,
+  claimOf,
+  planRecords,
+  type Manifest,
+  type Plan,
+  type PlannedClaim,
+  type Said,
+} from './ingestion-plan.js';
+import type { Topic } from './topic-state.js';
+import type { Evidence, Relation } from './topic.events.js';
+
+/** What an ingestion will propose and approve; the same input always gives the same plan. */
+export function planIngestion(
+  manifest: Manifest,
+  texts: readonly string[],
+  authority: { governor: boolean; job: string },
+): Plan {
+  return manifest.paths
+    ? planDocuments(manifest, manifest.paths, texts, authority.governor)
+    : planRecords(manifest, authority);
+}
+
+/**
+ * A document that says something else than before replaces what it said before (QO-23): its new claim supersedes the head that the
+ * same document gave. `topic` is the present state of the claim's topic.
+ */
+export function replacingOwnHead(planned: PlannedClaim, topic: Topic): PlannedClaim {
+  const { document, decision_id } = planned.claim;
+  if (document === undefined || topic.decisions.has(decision_id)) return planned;
+  const own = [...topic.heads].filter((id) => topic.decisions.get(id)?.document === document);
+  const supersedes = [...new Set([...planned.claim.supersedes, ...own])];
+  if (own.length === 0) return planned;
+  return { ...planned, claim: withLinks(planned, supersedes, planned.claim.relations) };
+}
+
+interface Reading {
+  set: DocumentSet;
+  byPath: Map<string, DecisionDocument>;
+  topicOf: Map<string, { id: string; name: string; aliases: string[] }>;
+  ring: Set<string>;
+  approved: Map<string, boolean>;
+  governor: boolean;
+}
+
+function planDocuments(
+  manifest: Manifest,
+  paths: readonly string[],
+  texts: readonly string[],
+  governor: boolean,
+): Plan {
+  const set = readDocumentSet(paths.map((path, i) => ({ path, text: texts[i] ?? '' })));
+  const reading: Reading = {
+    set,
+    byPath: new Map(set.decisions.map((d) => [d.path, d])),
+    topicOf: topicsOfLines(set, manifest.collection),
+    ring: new Set(set.findings.filter((f) => f.kind === 'ring').flatMap((f) => f.documents)),
+    approved: new Map(),
+    governor,
+  };
+  const indexOf = new Map(paths.map((path, i) => [path, i]));
+  const ids = new Map<string, string>();
+  const claims = set.decisions.map((document): PlannedClaim => {
+    const index = indexOf.get(document.path) ?? -1;
+    const planned = planDocument(document, index, manifest, reading);
+    ids.set(document.path, planned.claim.decision_id);
+    return planned;
+  });
+  const linked = claims.map((planned) => link(planned, reading, ids));
+  return {
+    topics: byTopic(linked),
+    skipped: set.skipped.map((s) => ({ index: indexOf.get(s.path) ?? -1, ...s })),
+    findings: set.findings.map((f) => ({ ...f })),
+  };
+}
+
+/** A line of decisions is one topic: its id comes from the path of its first document, its name from that document's title. */
+function topicsOfLines(set: DocumentSet, collection: string): Reading['topicOf'] {
+  const byPath = new Map(set.decisions.map((d) => [d.path, d]));
+  return new Map(
+    set.lines.flatMap((line) => {
+      const first = line.documents[0] ?? '';
+      const topic = {
+        id: topicId(`${collection}/${first.replace(/\.[^./]+$/, '')}`),
+        name: line.name,
+        aliases: line.documents.flatMap((path) => {
+          const document = byPath.get(path);
+          return document ? [document.title, ...document.identifiers] : [];
+        }),
+      };
+      return line.documents.map((path) => [path, topic] as const);
+    }),
+  );
+}
+
+function planDocument(
+  document: DecisionDocument,
+  index: number,
+  manifest: Manifest,
+  reading: Reading,
+): PlannedClaim {
+  const source_id = manifest.sources[index]?.source_id ?? '';
+  const topic = reading.topicOf.get(document.path) ?? { id: '', name: '', aliases: [] };
+  const { decision, decidedOn } = document;
+  const evidence: Evidence[] = decision
+    ? [
+        {
+          source_id,
+          excerpt: decision.text,
+          start: decision.start,
+          end: decision.end,
+          verbatim: true,
+        },
+      ]
+    : [];
+  const reasons = reasonsOfDocument(document, reading);
+  const said: Said = {
+    statement: document.title,
+    document: `${manifest.collection}/${document.path}`,
+    scope: {},
+    ...(decidedOn === undefined ? {} : { decided_at: decidedOn, effective_from: decidedOn }),
+    supersedes: [],
+    relations: [],
+    evidence,
+  };
+  return {
+    index,
+    path: document.path,
+    topic,
+    claim: claimOf(topic.id, said, reasons),
+    approve: reasons.length === 0,
+  };
+}
+
+function reasonsOfDocument(document: DecisionDocument, reading: Reading): string[] {
+  if (reading.ring.has(document.path)) return ['supersession_ring'];
+  if (document.status !== 'accepted' && document.status !== 'superseded')
+    return [`status_${document.status}`];
+  if (!document.decision) return ['no_decision_text'];
+  if (!isApproved(document, reading)) return ['superseded_without_approved_successor'];
+  return reading.governor ? [] : ['requires_governor'];
+}
+
+/** Accepted; or superseded by one that is approved itself, so that it enters as history and never as current. */
+function isApproved(document: DecisionDocument, reading: Reading): boolean {
+  const { approved, set, byPath, ring } = reading;
+  const known = approved.get(document.path);
+  if (known !== undefined) return known;
+  approved.set(document.path, false);
+  const eligible = document.decision !== undefined && !ring.has(document.path);
+  const result =
+    eligible &&
+    (document.status === 'accepted' ||
+      (document.status === 'superseded' &&
+        set.links.some((l) => {
+          const newer = l.older === document.path ? byPath.get(l.newer) : undefined;
+          return l.kind === 'supersedes' && newer !== undefined && isApproved(newer, reading);
+        })));
+  approved.set(document.path, result);
+  return result;
+}
+
+/** Adds the links now that every document has its decision id. Of a fork only the first retires the older one: the rest contest it. */
+function link(planned: PlannedClaim, reading: Reading, ids: Map<string, string>): PlannedClaim {
+  const { set, byPath, ring } = reading;
+  const mine = set.links.filter((l) => l.newer === planned.path && l.newer !== l.older);
+  const supersedes = mine
+    .filter((l) => l.kind === 'supersedes' && !ring.has(l.newer))
+    .filter((l) => !planned.approve || retires(l.older, l.newer, reading, byPath))
+    .map((l) => ids.get(l.older) ?? '');
+  const relations = mine
+    .filter((l) => l.kind !== 'supersedes')
+    .map((l) => ({ kind: l.kind, decision_id: ids.get(l.older) ?? '' }) as Relation);
+  if (supersedes.length === 0 && relations.length === 0) return planned;
+  return { ...planned, claim: withLinks(planned, supersedes, relations) };
+}
+
+function withLinks(
+  { claim }: PlannedClaim,
+  supersedes: string[],
+  relations: Relation[],
+): PlannedClaim['claim'] {
+  const { decision_id, reasons, content_hash: _hash, ...said } = claim;
+  const linked = { ...said, supersedes, relations };
+  return { decision_id, ...linked, content_hash: contentHash(linked), reasons };
+}
+
+function retires(
+  older: string,
+  newer: string,
+  reading: Reading,
+  byPath: Map<string, DecisionDocument>,
+): boolean {
+  const document = byPath.get(older);
+  if (!document || !isApproved(document, reading)) return false;
+  const first = reading.set.links.find((l) => {
+    const rival = l.older === older && l.kind === 'supersedes' ? byPath.get(l.newer) : undefined;
+    return rival !== undefined && isApproved(rival, reading);
+  });
+  return first?.newer === newer;
+}

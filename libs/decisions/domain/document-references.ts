@@ -1,0 +1,109 @@
+import type { LinkedText } from '#kernel/markdown.js';
+
+/** A record's number as people write it: `ADR-0025` is `{ prefix: 'adr', number: '25' }`; a bare or merely worded number has no prefix. */
+export interface RecordId {
+  prefix: string;
+  number: string;
+}
+
+/** A place in a text that may name a record. `[from, to)` are offsets into the text. */
+export interface Mention {
+  label: string;
+  /** The target of a link, or a file name written out. */
+  href?: string;
+  id?: RecordId;
+  from: number;
+  to: number;
+}
+
+/** Stand in for the text of a link in a masked text: its first unit, and each further one. */
+export const LINK = '\uE000';
+const INSIDE = '\uE001';
+
+const PREFIX = 'm?adrs?|[pdets]?dr|ad|add|rfc|pep|xep|dec';
+const WORDED =
+  '(?:(?:architectur(?:e|al)|design) )?(?:decision record|decision|record)s?(?: (?:no\\.?|number))?';
+const KNOWN = new RegExp(`^(?:${PREFIX})$`, 'i');
+const FILE_NAME = String.raw`[\w./-]*\w\.(?:md|markdown|mdx)\b|\b\d{3,8}[-_][A-Za-z][\w-]*`;
+const NUMBERED = String.raw`\b(?:${PREFIX}|${WORDED})[ \u00a0_-]?#?[ \u00a0]?0*\d{1,5}\b(?![.,]?\d)`;
+const JOINED = String.raw`\b[A-Z]{1,5}-?\d{1,5}\b(?![.,]?\d)`;
+const BARE = new RegExp(`https?://[^\\s)>\\]]+|(?i:${FILE_NAME}|${NUMBERED})|${JOINED}`, 'g');
+
+/** Whether this prefix means a record wherever it is written, as `S` in `S3` does not. */
+export function isRecordPrefix(prefix: string): boolean {
+  return KNOWN.test(prefix);
+}
+
+/** The id a text begins with: a link's label, a title, a written reference. */
+export function idAtStart(text: string): RecordId | undefined {
+  const match =
+    /^[\s[(#"'“‘`*]*(?:([A-Za-z]+(?: [A-Za-z.]+){0,3}?)[ \u00a0_-]?#?[ \u00a0]?)?0*(\d{1,5})(?![\d])(?=$|[^\w]|_)/.exec(
+      text.slice(0, 80),
+    );
+  if (match === null) return undefined;
+  const prefix = (match[1] ?? '').toLowerCase();
+  if (prefix.includes(' ') || /^(?:decision|record)s?$/.test(prefix))
+    return new RegExp(`^${WORDED}$`).test(prefix)
+      ? { prefix: '', number: match[2] ?? '' }
+      : undefined;
+  return { prefix, number: match[2] ?? '' };
+}
+
+/** The id in a file's name (`ADR025-remove-x`, `0009_read_models`, `D1`); a leading date is none. */
+export function idOfStem(stem: string): RecordId | undefined {
+  const match = /^(?:([A-Za-z]+)([-_ ]?))?0*(\d{1,5})(?=[-_. ]|$)/.exec(stem);
+  if (match === null) return undefined;
+  const prefix = match[1] ?? '';
+  const whole = match[0].length === stem.length;
+  const coined = /^[A-Z]+$/.test(prefix) && match[2] === '' && /\d{3}$/.test(match[0]);
+  if (prefix !== '' && !KNOWN.test(prefix) && !whole && !coined) return undefined;
+  return { prefix: prefix.toLowerCase(), number: match[3] ?? '' };
+}
+
+/** Last part of a path without its extension. */
+export function stemOf(path: string): string {
+  const name = path.slice(path.lastIndexOf('/') + 1);
+  return name.replace(/\.[A-Za-z]{1,8}$/, '');
+}
+
+/** The text with every link reduced to one mark, so that nothing in a link's words is read as a sentence. Offsets stay. */
+export function masked({ text, links }: LinkedText): string {
+  let result = '';
+  let at = 0;
+  for (const { from, to } of [...links].sort((a, b) => a.from - b.from)) {
+    if (from < at || to <= from) continue;
+    result += text.slice(at, from) + LINK + INSIDE.repeat(to - from - 1);
+    at = to;
+  }
+  return result + text.slice(at);
+}
+
+/** All mentions in order. Which of them name a record is settled by the set. */
+export function mentionsIn(whole: LinkedText): Mention[] {
+  const mentions: Mention[] = whole.links
+    .filter((link) => link.to > link.from)
+    .map(({ href, from, to }) => mention(whole.text.slice(from, to), from, to, href));
+  for (const { 0: written, index } of masked(whole).matchAll(BARE)) {
+    const label = written.replace(/[.,;:]+$/, '');
+    const named = /[./]|^\d+[-_]/.test(label);
+    mentions.push(mention(label, index, index + label.length, named ? label : undefined));
+  }
+  return mentions.sort((a, b) => a.from - b.from);
+}
+
+/** A mention of a reference given as data, such as a list in front matter. */
+export function mentionOf(written: string): Mention {
+  const named = /[/]|\.\w+$|^\d{3,8}[-_][A-Za-z]/.test(written);
+  return mention(written, 0, written.length, named ? written : undefined);
+}
+
+function mention(label: string, from: number, to: number, href: string | undefined): Mention {
+  const id = idAtStart(label);
+  return {
+    label,
+    from,
+    to,
+    ...(href === undefined ? {} : { href }),
+    ...(id === undefined ? {} : { id }),
+  };
+}

@@ -1,0 +1,172 @@
+import type { Json } from '#kernel/json.js';
+import { contentHash, decisionId } from './claim.js';
+import type { FindingData } from './ingestion.events.js';
+import type { Evidence, Proposed, Scope } from './topic.events.js';
+
+/** What an ingestion was handed, without the texts; stored as a blob before the ingestion is acknowledged. */
+export interface Manifest {
+  collection: string;
+  sources: ManifestSource[];
+  /** Present for a folder: `sources[i]` is the document at `paths[i]`. */
+  paths?: string[];
+  records: ManifestRecord[];
+}
+
+export interface ManifestSource {
+  source_id: string;
+  sha256: string;
+  bytes: number;
+  title: string;
+  type: string;
+  document: string;
+  uri?: string;
+  author?: string;
+  occurred_at?: string;
+}
+
+/** A record as given, its quotes found and its topics looked up. No topic: a reviewer assigns one. */
+export interface ManifestRecord {
+  topics: { id: string; name: string }[];
+  statement: string;
+  value?: Json;
+  scope: Scope;
+  effective_from?: string;
+  effective_to?: string;
+  decided_at?: string;
+  /** Decision ids, or `#n` for record n. */
+  supersedes: string[];
+  status: 'candidate' | 'approved';
+  evidence: Evidence[];
+}
+
+export interface PlannedClaim {
+  index: number;
+  path?: string;
+  topic: { id: string; name: string; aliases: string[] };
+  claim: Omit<Proposed, 'proposed_by' | 'origin'>;
+  approve: boolean;
+}
+
+export interface Plan {
+  /** Claims by topic, each topic's in the order in which they must be recorded. */
+  topics: PlannedClaim[][];
+  skipped: { index: number; path: string; reason: string }[];
+  findings: FindingData[];
+}
+
+/** Topic that holds the candidates of one ingestion which name none; it is no topic that can be asked about. */
+export function unassignedTopic(job: string): string {
+  return `~${job}`;
+}
+
+export function isUnassigned(topic: string): boolean {
+  return topic.startsWith('~');
+}
+
+export type Said = Omit<
+  Proposed,
+  'decision_id' | 'content_hash' | 'reasons' | 'proposed_by' | 'origin'
+>;
+
+export function claimOf(
+  topic: string,
+  said: Said,
+  reasons: string[],
+): Omit<Proposed, 'proposed_by' | 'origin'> {
+  return {
+    decision_id: decisionId(topic, said),
+    ...said,
+    content_hash: contentHash(said),
+    reasons,
+  };
+}
+
+/** What an ingestion of records will propose and approve. */
+export function planRecords(
+  manifest: Manifest,
+  { governor, job }: { governor: boolean; job: string },
+): Plan {
+  const unassigned = { id: unassignedTopic(job), name: 'unassigned' };
+  const claims = manifest.records.flatMap((record, index) =>
+    (record.topics.length > 0 ? record.topics : [unassigned]).map((topic): PlannedClaim => {
+      const reasons = reasonsOf(record, governor, isUnassigned(topic.id));
+      const { topics: _topics, status: _status, supersedes, ...said } = record;
+      return {
+        index,
+        topic: { ...topic, aliases: isUnassigned(topic.id) ? [] : [topic.name] },
+        claim: claimOf(
+          topic.id,
+          {
+            ...said,
+            supersedes: supersedes.map((ref) => idOfReference(manifest, topic.id, ref)),
+            relations: [],
+          },
+          reasons,
+        ),
+        approve: reasons.length === 0,
+      };
+    }),
+  );
+  return { topics: byTopic(claims), skipped: [], findings: [] };
+}
+
+function reasonsOf(record: ManifestRecord, governor: boolean, unassigned: boolean): string[] {
+  if (unassigned) return ['topic_unassigned'];
+  if (record.status === 'candidate') return ['awaiting_review'];
+  return [
+    ...(governor ? [] : ['requires_governor']),
+    ...(record.evidence.length > 0 ? [] : ['evidence_unverified']),
+  ];
+}
+
+function idOfReference(manifest: Manifest, topic: string, reference: string): string {
+  const target = /^#(\d+)$/.exec(reference);
+  const record = target && manifest.records[Number(target[1])];
+  return record ? decisionId(topic, record) : reference;
+}
+
+/** Members of a ring among the `#n` references of one ingestion, if there is one (B08). */
+export function ringAmongRecords(
+  records: readonly { supersedes?: readonly string[] | undefined }[],
+): number[] | undefined {
+  const state = new Map<number, 'open' | 'done'>();
+  const walk = (index: number, trail: number[]): number[] | undefined => {
+    if (state.get(index) === 'done') return undefined;
+    if (state.get(index) === 'open') return trail.slice(trail.indexOf(index));
+    state.set(index, 'open');
+    for (const reference of records[index]?.supersedes ?? []) {
+      const next = /^#(\d+)$/.exec(reference)?.[1];
+      const found = next === undefined ? undefined : walk(Number(next), [...trail, index]);
+      if (found) return found;
+    }
+    state.set(index, 'done');
+    return undefined;
+  };
+  for (const index of records.keys()) {
+    const found = walk(index, []);
+    if (found) return found;
+  }
+  return undefined;
+}
+
+export function byTopic(claims: readonly PlannedClaim[]): PlannedClaim[][] {
+  return [...Map.groupBy(inOrder(claims), (c) => c.topic.id).values()];
+}
+
+/** Superseded claims before those that supersede them; otherwise as given. Members of a ring come as they are. */
+function inOrder(claims: readonly PlannedClaim[]): PlannedClaim[] {
+  const byId = new Map(claims.map((c) => [c.claim.decision_id, c]));
+  const ordered = new Set<PlannedClaim>();
+  const visiting = new Set<PlannedClaim>();
+  const visit = (planned: PlannedClaim): void => {
+    if (ordered.has(planned) || visiting.has(planned)) return;
+    visiting.add(planned);
+    for (const id of planned.claim.supersedes) {
+      const target = byId.get(id);
+      if (target) visit(target);
+    }
+    ordered.add(planned);
+  };
+  claims.forEach(visit);
+  return [...ordered];
+}

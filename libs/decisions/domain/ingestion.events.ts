@@ -1,0 +1,57 @@
+import { t } from '#kernel/schema.js';
+import { codec, type EventOf } from '#kernel/vocabulary.js';
+
+const outcome = { index: t.Integer(), path: t.Optional(t.String()), topic: t.Optional(t.String()) };
+
+/** Stream `ingestion-<workspace>-<job>`: what was handed in, and what became of each record. */
+const vocabulary = {
+  IngestionSubmitted: {
+    version: 1,
+    schema: t.Object({
+      job_id: t.String(),
+      /** Blob with the canonical JSON of everything that was handed in but the texts, which are blobs themselves. */
+      manifest_sha256: t.String(),
+      records_total: t.Integer(),
+      /** Whether the submitter governed decisions at that moment. */
+      governor: t.Boolean(),
+      /** Zone in which dates without a time are read. */
+      zone: t.String(),
+      request_id: t.Optional(t.String()),
+    }),
+  },
+  IngestionRecordStored: {
+    version: 1,
+    schema: t.Object({ ...outcome, decision_id: t.String(), note: t.Optional(t.String()) }),
+  },
+  IngestionRecordSkipped: {
+    version: 1,
+    schema: t.Object({ ...outcome, reason: t.String(), decision_id: t.Optional(t.String()) }),
+  },
+  IngestionRecordQueued: {
+    version: 1,
+    schema: t.Object({ ...outcome, decision_id: t.String(), reasons: t.Array(t.String()) }),
+  },
+  IngestionCompleted: {
+    version: 1,
+    schema: t.Object({
+      stored: t.Integer(),
+      skipped: t.Integer(),
+      queued: t.Integer(),
+      findings: t.Array(
+        t.Object({ kind: t.String(), documents: t.Array(t.String()), detail: t.String() }),
+      ),
+    }),
+  },
+} as const;
+
+export const ingestionCodec = codec(vocabulary);
+export type IngestionEvent = EventOf<typeof vocabulary>;
+export type Submitted = Extract<IngestionEvent, { type: 'IngestionSubmitted' }>['data'];
+export type OutcomeEvent = Extract<
+  IngestionEvent,
+  { type: 'IngestionRecordStored' | 'IngestionRecordSkipped' | 'IngestionRecordQueued' }
+>;
+export type FindingData = Extract<
+  IngestionEvent,
+  { type: 'IngestionCompleted' }
+>['data']['findings'][number];

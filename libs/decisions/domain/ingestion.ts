@@ -1,0 +1,93 @@
+import { unreachable, type Decider } from '#kernel/decider.js';
+import { Refusal } from '#kernel/refusal.js';
+import type { FindingData, IngestionEvent, OutcomeEvent, Submitted } from './ingestion.events.js';
+
+export type Ingestion =
+  | { status: 'absent' }
+  | {
+      status: 'running' | 'completed';
+      manifest: string;
+      /** Records whose outcome is known, each in its topic. */
+      done: Set<string>;
+      counts: { stored: number; skipped: number; queued: number };
+    };
+
+export type IngestionCommand =
+  | { type: 'Submit'; submission: Submitted }
+  | { type: 'Report'; outcomes: readonly OutcomeEvent[] }
+  | { type: 'Complete'; findings: readonly FindingData[] };
+
+function decide(command: IngestionCommand, job: Ingestion): IngestionEvent[] {
+  if (command.type === 'Submit') return submit(command.submission, job);
+  if (job.status !== 'running') return [];
+  switch (command.type) {
+    case 'Report':
+      return command.outcomes.filter((o) => !job.done.has(keyOf(o.data)));
+    case 'Complete':
+      return [
+        { type: 'IngestionCompleted', data: { ...job.counts, findings: [...command.findings] } },
+      ];
+    default:
+      return unreachable(command);
+  }
+}
+
+/** The same content under the same key is the same job (B01); other content is refused (B02). */
+function submit(submission: Submitted, job: Ingestion): IngestionEvent[] {
+  if (job.status === 'absent') return [{ type: 'IngestionSubmitted', data: submission }];
+  if (job.manifest === submission.manifest_sha256) return [];
+  throw new Refusal(
+    'key_reused',
+    'request_id_conflict',
+    'this request_id was used for other content',
+    {
+      path: 'request_id',
+      issues: [{ path: 'request_id', problem: `bound to the content with hash ${job.manifest}` }],
+      fix: 'use a new request_id for new content',
+    },
+  );
+}
+
+function evolve(job: Ingestion, event: IngestionEvent): Ingestion {
+  if (event.type === 'IngestionSubmitted')
+    return {
+      status: 'running',
+      manifest: event.data.manifest_sha256,
+      done: new Set(),
+      counts: { stored: 0, skipped: 0, queued: 0 },
+    };
+  if (job.status === 'absent') return job;
+  switch (event.type) {
+    case 'IngestionRecordStored':
+      return counted(job, keyOf(event.data), 'stored');
+    case 'IngestionRecordSkipped':
+      return counted(job, keyOf(event.data), 'skipped');
+    case 'IngestionRecordQueued':
+      return counted(job, keyOf(event.data), 'queued');
+    case 'IngestionCompleted':
+      job.status = 'completed';
+      return job;
+    default:
+      return unreachable(event);
+  }
+}
+
+function keyOf(record: { index: number; topic?: string }): string {
+  return `${record.index} ${record.topic ?? ''}`;
+}
+
+function counted(
+  job: Exclude<Ingestion, { status: 'absent' }>,
+  key: string,
+  outcome: 'stored' | 'skipped' | 'queued',
+): Ingestion {
+  job.done.add(key);
+  job.counts[outcome] += 1;
+  return job;
+}
+
+export const ingestionDecider: Decider<Ingestion, IngestionCommand, IngestionEvent> = {
+  initial: () => ({ status: 'absent' }),
+  decide,
+  evolve,
+};

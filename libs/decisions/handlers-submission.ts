@@ -1,0 +1,147 @@
+import { randomUUID } from 'node:crypto';
+import type { Caller } from '#kernel/context.js';
+import { derivedId, sha256 } from '#kernel/json.js';
+import { Refusal, invalid } from '#kernel/refusal.js';
+import { sourceId, verifyQuote } from '#sources/index.js';
+import {
+  INGEST_LIMITS,
+  type IngestInput,
+  type IngestReceipt,
+  type RecordInput,
+  type RecordOutcome,
+} from './contract-ingestion.js';
+import type { Manifest, ManifestRecord, ManifestSource, Plan } from './domain/ingestion-plan.js';
+
+/** A text on its way in: its bytes are stored under their hash before anything names them. */
+export interface Text {
+  text: string;
+  bytes: Uint8Array;
+  hash: string;
+}
+
+export function topicNames(record: RecordInput): string[] {
+  return [
+    ...new Set([...(record.topic === undefined ? [] : [record.topic]), ...(record.topics ?? [])]),
+  ];
+}
+
+export function claimsIn(manifest: Manifest): number {
+  return manifest.records.reduce((n, r) => n + Math.max(1, r.topics.length), 0);
+}
+
+export function jobOf(caller: Caller, input: IngestInput): string {
+  const key = input.request_id ?? randomUUID();
+  return `job_${derivedId('ingest', caller.workspace, key).replaceAll('-', '').slice(0, 20)}`;
+}
+
+export function textsOf(input: IngestInput): Text[] {
+  if ((input.source === undefined) === (input.documents === undefined))
+    throw invalid(
+      'source',
+      'give either `source` or `documents`, not both and not neither',
+      'send one of the two',
+    );
+  if (input.documents && input.records)
+    throw invalid(
+      'records',
+      'belong to a `source`, not to `documents`',
+      'send the text as `source`',
+    );
+  const given = input.source
+    ? [{ path: 'source.text', text: input.source.text }]
+    : (input.documents ?? []).map((d, i) => ({ path: `documents[${i}].text`, text: d.text }));
+  refuseTwins(input);
+  const texts = given.map(({ path, text }) => {
+    const bytes = Buffer.from(text);
+    if (bytes.length > INGEST_LIMITS.textBytes)
+      throw tooLarge(path, bytes.length, INGEST_LIMITS.textBytes);
+    return { text, bytes, hash: sha256(bytes) };
+  });
+  const total = texts.reduce((n, t) => n + t.bytes.length, 0);
+  if (total > INGEST_LIMITS.totalBytes)
+    throw tooLarge('documents', total, INGEST_LIMITS.totalBytes);
+  return texts;
+}
+
+function refuseTwins(input: IngestInput): void {
+  const seen = new Set<string>();
+  for (const [i, { path }] of (input.documents ?? []).entries()) {
+    if (seen.has(path))
+      throw invalid(`documents[${i}].path`, `"${path}" is given twice`, 'give each path once');
+    seen.add(path);
+  }
+}
+
+function tooLarge(path: string, bytes: number, limit: number): Refusal {
+  return new Refusal('too_large', 'text_too_large', `${path} has ${bytes} bytes`, {
+    path,
+    issues: [{ path, problem: `${bytes} bytes of UTF-8; at most ${limit}` }],
+    fix: 'split the text or leave out what holds no decision',
+  });
+}
+
+export function sourceOf(
+  caller: Caller,
+  text: Text | undefined,
+  document: string,
+  details: Pick<ManifestSource, 'title' | 'type' | 'uri' | 'author' | 'occurred_at'>,
+): ManifestSource {
+  const { hash = '', bytes = new Uint8Array() } = text ?? {};
+  return {
+    source_id: sourceId(caller.workspace, document, hash),
+    sha256: hash,
+    bytes: bytes.length,
+    document,
+    ...details,
+  };
+}
+
+export function manifestRecord(
+  record: RecordInput,
+  path: string,
+  topics: ManifestRecord['topics'],
+  source: ManifestSource,
+  text: string,
+): ManifestRecord {
+  const {
+    topic: _topic,
+    topics: _topics,
+    evidence = [],
+    supersedes = [],
+    scope = {},
+    ...said
+  } = record;
+  const found = evidence.map(({ quote }, i) => {
+    const verified = verifyQuote(text, quote);
+    if (verified) return { source_id: source.source_id, ...verified };
+    const at = `${path}.evidence[${i}].quote`;
+    throw new Refusal('invalid', 'quote_not_found', `${at} is not in the source`, {
+      path: at,
+      issues: [{ path: at, problem: 'these words are not in source.text' }],
+      fix: 'copy the words verbatim from the source; only spaces, quotation marks and dashes may differ',
+    });
+  });
+  return { ...said, topics, scope, supersedes, evidence: found };
+}
+
+export function dryRun(manifest: Manifest, plan: Plan): IngestReceipt {
+  const planned = plan.topics
+    .flat()
+    .map(({ index, path, topic, claim, approve }): RecordOutcome => ({
+      index,
+      outcome: approve ? 'stored' : 'queued',
+      decision_id: claim.decision_id,
+      topic: topic.id,
+      ...(path === undefined ? {} : { path }),
+      ...(approve ? {} : { reason: claim.reasons.join(', ') }),
+    }));
+  const skipped = plan.skipped.map((s): RecordOutcome => ({ outcome: 'skipped', ...s }));
+  const records = [...planned, ...skipped].sort((a, b) => a.index - b.index);
+  return {
+    status: 'dry_run',
+    source_ids: manifest.sources.map((s) => s.source_id),
+    records_total: records.length,
+    records,
+    findings: plan.findings,
+  };
+}

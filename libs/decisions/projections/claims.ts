@@ -1,0 +1,239 @@
+import type { Json } from '#kernel/json.js';
+import { FOREVER } from '#kernel/time.js';
+import { projection, when, type Meta } from '#projections/projection.js';
+import type { Reads, Writes } from '#projections/read-database.js';
+import type { ClaimView, ConflictView, EndKind } from '../domain/resolver.js';
+import { topicCodec, type Proposed } from '../domain/topic.events.js';
+
+/**
+ * Claims and conflicts of every topic, each with all that happened to it: what the resolver works on.
+ * `end_ms` is the present end of validity, so that the heads of a topic are one short index range however long its history is.
+ */
+export const claims = projection(
+  'claims',
+  1,
+  {
+    claim: `CREATE TABLE claim (
+      workspace TEXT NOT NULL, topic TEXT NOT NULL, id TEXT NOT NULL,
+      state TEXT NOT NULL, approved_position INTEGER, approved_ms INTEGER, start_ms INTEGER, end_ms INTEGER,
+      position INTEGER NOT NULL, body TEXT NOT NULL,
+      PRIMARY KEY (workspace, topic, id)) WITHOUT ROWID;
+      CREATE INDEX claim_validity ON claim (workspace, topic, end_ms, start_ms) WHERE approved_position IS NOT NULL;
+      CREATE INDEX claim_candidate ON claim (workspace, position) WHERE state = 'candidate';
+      CREATE INDEX claim_topic_candidate ON claim (workspace, topic, position) WHERE state = 'candidate'`,
+    conflict: `CREATE TABLE conflict (
+      workspace TEXT NOT NULL, topic TEXT NOT NULL, id TEXT NOT NULL, status TEXT NOT NULL,
+      position INTEGER NOT NULL, body TEXT NOT NULL,
+      PRIMARY KEY (workspace, topic, id)) WITHOUT ROWID;
+      CREATE INDEX conflict_open ON conflict (workspace, position) WHERE status = 'open'`,
+    claim_tally: `CREATE TABLE claim_tally (
+      workspace TEXT PRIMARY KEY, decisions INTEGER NOT NULL, heads INTEGER NOT NULL, candidates INTEGER NOT NULL,
+      open_conflicts INTEGER NOT NULL) WITHOUT ROWID`,
+  },
+  when(topicCodec, {
+    DecisionProposed(tables, data, meta) {
+      const { reasons, evidence, relations, ...said } = data;
+      const view = { ...said, topic: topicOfStream(meta), evidence, relations, reasons };
+      insert(tables, view, meta);
+      tally(tables, meta, { decisions: 1, candidates: 1 });
+    },
+    DecisionApproved(tables, data, meta) {
+      change(tables, meta, data.decision_id, 'approved', (claim) => {
+        const startMs = Date.parse(data.starts_at);
+        const endMs = data.ends_at === undefined ? FOREVER : Date.parse(data.ends_at);
+        if (data.effective_from !== undefined) claim.effective_from = data.effective_from;
+        if (data.effective_to !== undefined) claim.effective_to = data.effective_to;
+        claim.approval = {
+          ...factOf(meta),
+          revision: meta.revision,
+          reason: data.reason,
+          startMs,
+          endMs,
+        };
+      });
+      tally(tables, meta, { candidates: -1, heads: 1 });
+    },
+    DecisionSuperseded(tables, data, meta) {
+      const before = end(tables, meta, data.decision_id, 'superseded', {
+        fromMs: Date.parse(data.ends_at),
+        successor: data.by,
+      });
+      tally(tables, meta, { heads: before === 'approved' ? -1 : 0 });
+    },
+    DecisionRevoked(tables, data, meta) {
+      end(tables, meta, data.decision_id, 'revoked', {
+        fromMs: Date.parse(data.ends_at),
+        reason: data.reason,
+      });
+      tally(tables, meta, { heads: -1 });
+    },
+    DecisionRejected(tables, data, meta) {
+      end(tables, meta, data.decision_id, 'rejected', { fromMs: FOREVER, reason: data.reason });
+      tally(tables, meta, { candidates: -1 });
+    },
+    DecisionRetracted(tables, data, meta) {
+      end(tables, meta, data.decision_id, 'retracted', { fromMs: FOREVER, reason: data.reason });
+      tally(tables, meta, { candidates: -1 });
+    },
+    DecisionConfirmed(tables, data, meta) {
+      const confirming = read(tables, meta, data.by);
+      end(tables, meta, data.by, 'confirming', {
+        fromMs: FOREVER,
+        successor: data.decision_id,
+        reason: data.reason,
+      });
+      change(tables, meta, data.decision_id, undefined, (claim) => {
+        claim.confirmations.push({
+          ...factOf(meta),
+          decision_id: data.by,
+          evidence: confirming.evidence,
+        });
+      });
+      tally(tables, meta, { candidates: -1 });
+    },
+    ConflictOpened(tables, data, meta) {
+      const view: ConflictView = {
+        conflict_id: data.conflict_id,
+        topic: topicOfStream(meta),
+        kind: data.kind,
+        claims: data.claims,
+        would_be_resolved_by: data.would_be_resolved_by,
+        opened: factOf(meta),
+      };
+      tables.run(
+        `INSERT INTO conflict VALUES (?, ?, ?, 'open', ?, ?)`,
+        meta.workspace,
+        view.topic,
+        view.conflict_id,
+        meta.position,
+        JSON.stringify(view),
+      );
+      tally(tables, meta, { open_conflicts: 1 });
+    },
+    ConflictResolved(tables, data, meta) {
+      const where = [meta.workspace, topicOfStream(meta), data.conflict_id] as const;
+      const row = tables.get(
+        'SELECT body FROM conflict WHERE workspace = ? AND topic = ? AND id = ?',
+        ...where,
+      );
+      const view = JSON.parse(row?.['body'] as string) as ConflictView;
+      view.closed = {
+        ...factOf(meta),
+        reason: data.reason,
+        ...(data.winner === undefined ? {} : { winner: data.winner }),
+      };
+      tables.run(
+        `UPDATE conflict SET status = 'resolved', body = ? WHERE workspace = ? AND topic = ? AND id = ?`,
+        JSON.stringify(view),
+        ...where,
+      );
+      tally(tables, meta, { open_conflicts: -1 });
+    },
+  }),
+);
+
+/** `topic-<workspace>-<topic>` */
+function topicOfStream(meta: Meta): string {
+  return meta.stream.slice(`topic-${meta.workspace}-`.length);
+}
+
+function factOf(meta: Meta): ClaimView['proposed'] {
+  return {
+    position: meta.position,
+    ms: meta.recordedMs,
+    at: meta.recordedAt,
+    by: meta.actor.principal,
+  };
+}
+
+function insert(
+  tables: Writes,
+  said: Omit<Proposed, 'value'> & { topic: string; value?: unknown },
+  meta: Meta,
+): void {
+  const { origin: _origin, proposed_by: _by, supersedes: _supersedes, value, ...rest } = said;
+  const view: ClaimView = {
+    ...rest,
+    ...(value === undefined ? {} : { value: value as Json }),
+    proposed: factOf(meta),
+    ends: [],
+    confirmations: [],
+  };
+  tables.run(
+    `INSERT INTO claim VALUES (?, ?, ?, 'candidate', NULL, NULL, NULL, NULL, ?, ?)`,
+    meta.workspace,
+    view.topic,
+    view.decision_id,
+    meta.position,
+    JSON.stringify(view),
+  );
+}
+
+function read(tables: Reads, meta: Meta, id: string): ClaimView {
+  const row = tables.get(
+    'SELECT body FROM claim WHERE workspace = ? AND topic = ? AND id = ?',
+    meta.workspace,
+    topicOfStream(meta),
+    id,
+  );
+  return JSON.parse(row?.['body'] as string) as ClaimView;
+}
+
+function change(
+  tables: Writes,
+  meta: Meta,
+  id: string,
+  state: string | undefined,
+  edit: (claim: ClaimView) => void,
+): void {
+  const claim = read(tables, meta, id);
+  edit(claim);
+  const { approval } = claim;
+  tables.run(
+    `UPDATE claim SET state = coalesce(?, state), approved_position = ?, approved_ms = ?, start_ms = ?, end_ms = ?, body = ?
+      WHERE workspace = ? AND topic = ? AND id = ?`,
+    state ?? null,
+    approval?.position ?? null,
+    approval?.ms ?? null,
+    approval?.startMs ?? null,
+    approval ? Math.min(approval.endMs, ...claim.ends.map((e) => e.fromMs)) : null,
+    JSON.stringify(claim),
+    meta.workspace,
+    claim.topic,
+    id,
+  );
+}
+
+/** Returns the state that the claim had before. */
+function end(
+  tables: Writes,
+  meta: Meta,
+  id: string,
+  kind: EndKind,
+  how: { fromMs: number; successor?: string; reason?: string },
+): string {
+  const row = tables.get(
+    'SELECT state FROM claim WHERE workspace = ? AND topic = ? AND id = ?',
+    meta.workspace,
+    topicOfStream(meta),
+    id,
+  );
+  change(tables, meta, id, kind, (claim) => {
+    claim.ends.push({ ...factOf(meta), kind, ...how });
+  });
+  return row?.['state'] as string;
+}
+
+export type Tally = 'decisions' | 'heads' | 'candidates' | 'open_conflicts';
+
+function tally(tables: Writes, meta: Meta, by: Partial<Record<Tally, number>>): void {
+  tables.run(
+    `INSERT INTO claim_tally VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (workspace) DO UPDATE SET
+      decisions = decisions + ?2, heads = heads + ?3, candidates = candidates + ?4, open_conflicts = open_conflicts + ?5`,
+    meta.workspace,
+    by.decisions ?? 0,
+    by.heads ?? 0,
+    by.candidates ?? 0,
+    by.open_conflicts ?? 0,
+  );
+}

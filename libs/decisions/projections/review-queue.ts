@@ -1,0 +1,128 @@
+import { projection, when, type Meta } from '#projections/projection.js';
+import type { Reads, Writes } from '#projections/read-database.js';
+import { invalid } from '#kernel/refusal.js';
+import type { Pending, PendingInput, PendingItem } from '../contract-review.js';
+import { oneTopic } from './answering.js';
+import { topicsNamed } from './topics.js';
+import { isUnassigned } from '../domain/ingestion-plan.js';
+import { topicCodec } from '../domain/topic.events.js';
+
+/** Candidates and open conflicts that wait for a reviewer, in the order of their arrival. */
+export const reviewQueue = projection(
+  'review_queue',
+  1,
+  {
+    pending: `CREATE TABLE pending (
+      workspace TEXT NOT NULL, id TEXT NOT NULL, kind TEXT NOT NULL, topic TEXT NOT NULL, position INTEGER NOT NULL,
+      body TEXT NOT NULL, PRIMARY KEY (workspace, id)) WITHOUT ROWID;
+      CREATE INDEX pending_order ON pending (workspace, position);
+      CREATE INDEX pending_topic ON pending (workspace, topic, position)`,
+  },
+  when(topicCodec, {
+    DecisionProposed(tables, data, meta) {
+      // Without a reason to wait it is approved in the same append.
+      if (data.reasons.length === 0) return;
+      add(tables, meta, {
+        kind: 'candidate',
+        id: data.decision_id,
+        statement: data.statement,
+        ...(data.value === undefined
+          ? {}
+          : { value: data.value as NonNullable<PendingItem['value']> }),
+        scope: data.scope,
+        reasons: data.reasons,
+        content_hash: data.content_hash,
+        proposed_by: meta.actor.principal,
+        since: meta.recordedAt,
+      });
+    },
+    DecisionApproved(tables, data, meta) {
+      remove(tables, meta, data.decision_id);
+    },
+    DecisionConfirmed(tables, data, meta) {
+      remove(tables, meta, data.by);
+    },
+    DecisionRejected(tables, data, meta) {
+      remove(tables, meta, data.decision_id);
+    },
+    DecisionRetracted(tables, data, meta) {
+      remove(tables, meta, data.decision_id);
+    },
+    ConflictOpened(tables, data, meta) {
+      add(tables, meta, {
+        kind: 'conflict',
+        id: data.conflict_id,
+        reasons: [
+          `${data.claims.join(' and ')} cannot both hold`,
+          ...data.would_be_resolved_by.map((what) => `would be resolved by ${what}`),
+        ],
+        content_hash: '',
+        proposed_by: meta.actor.principal,
+        since: meta.recordedAt,
+      });
+    },
+    ConflictResolved(tables, data, meta) {
+      remove(tables, meta, data.conflict_id);
+    },
+  }),
+);
+
+function add(tables: Writes, meta: Meta, item: PendingItem): void {
+  const topic = meta.stream.slice(`topic-${meta.workspace}-`.length);
+  tables.run(
+    'INSERT INTO pending VALUES (?, ?, ?, ?, ?, ?)',
+    meta.workspace,
+    item.id,
+    item.kind,
+    topic,
+    meta.position,
+    JSON.stringify({ ...item, ...(isUnassigned(topic) ? {} : { topic }) }),
+  );
+}
+
+function remove(tables: Writes, meta: Meta, id: string): void {
+  tables.run('DELETE FROM pending WHERE workspace = ? AND id = ?', meta.workspace, id);
+}
+
+/** O-30. Several items may share a position (one append), so a cursor is a position and an id. */
+export function pending(
+  reads: Reads,
+  workspace: string,
+  input: PendingInput,
+  position: number,
+): Pending {
+  const limit = input.limit ?? 50;
+  const after = cursorOf(input.cursor);
+  const topic =
+    input.topic === undefined
+      ? undefined
+      : oneTopic(topicsNamed(reads, workspace, input.topic), input.topic).topic;
+  const rows = reads.all(
+    `SELECT position, id, body FROM pending
+      WHERE workspace = ?1 AND (position, id) > (?2, ?3)
+        AND (?4 IS NULL OR topic = ?4) AND (?5 IS NULL OR kind = ?5)
+      ORDER BY position, id LIMIT ?6`,
+    workspace,
+    after.position,
+    after.id,
+    topic ?? null,
+    input.kind ?? null,
+    limit + 1,
+  );
+  const shown = rows.slice(0, limit);
+  const last = shown.at(-1);
+  return {
+    items: shown.map((row) => JSON.parse(row['body'] as string) as PendingItem),
+    position: String(position),
+    ...(rows.length > limit && last
+      ? { next_cursor: `${last['position'] as number}.${last['id'] as string}` }
+      : {}),
+  };
+}
+
+function cursorOf(cursor: string | undefined): { position: number; id: string } {
+  if (cursor === undefined) return { position: 0, id: '' };
+  const match = /^(\d{1,15})\.(.+)$/u.exec(cursor);
+  if (match) return { position: Number(match[1]), id: match[2] ?? '' };
+  throw invalid('cursor', 'is none of ours', 'pass the next_cursor of the page before, unchanged');
+}

@@ -1,0 +1,183 @@
+import { derivedId, type Json } from '#kernel/json.js';
+import { isGovernor, type Caller } from '#kernel/context.js';
+import { Refusal, invalid } from '#kernel/refusal.js';
+import type { Origin, Streams } from '#event-store/streams.js';
+import type { ReadModels } from '#projections/read-models.js';
+import type { ReviewInput, ReviewReceipt } from './contract-review.js';
+import { contentHash, decisionId, topicId, topicOf } from './domain/claim.js';
+import type { TopicCommand } from './domain/topic.js';
+import type { Approval, Decision, Timing } from './domain/topic-state.js';
+import type { Proposed } from './domain/topic.events.js';
+import { claimById } from './projections/claim-queries.js';
+import { topicsNamed } from './projections/topics.js';
+import { topicStream, topicStreams } from './streams.js';
+
+/** O-07: governing is for governors; O-13 ruling QO-13: a proposer may withdraw his own candidate. */
+export function mayReview(
+  caller: Caller,
+  input: ReviewInput,
+  decision: Decision | undefined,
+): void {
+  if (isGovernor(caller)) return;
+  if (input.action === 'retract' && decision?.proposedBy === caller.principal) return;
+  throw new Refusal(
+    'forbidden',
+    'requires_governor',
+    caller.kind === 'agent'
+      ? 'an agent’s key never governs decisions'
+      : 'in this organisation’s mode only an admin or owner governs decisions',
+    {
+      path: 'action',
+      issues: [{ path: 'action', problem: `${input.action} needs a governor` }],
+      fix: 'ask an admin or owner of the workspace; list_pending_decisions shows what waits',
+    },
+  );
+}
+
+export function reviewCommand(input: ReviewInput, timing: Timing): TopicCommand {
+  const { decision_id: decisionId, reason } = input;
+  refuseForeignFields(input);
+  switch (input.action) {
+    case 'approve':
+      return {
+        type: 'Approve',
+        decisionId,
+        contentHash: input.content_hash,
+        ...approvalOf(input, timing),
+      };
+    case 'reject':
+      return { type: 'Reject', decisionId, reason };
+    case 'retract':
+      return { type: 'Retract', decisionId, reason };
+    case 'revoke':
+      return { type: 'Revoke', decisionId, reason, from: input.effective_from, ...timing };
+  }
+}
+
+function approvalOf(input: ReviewInput, timing: Timing): Omit<Approval, 'decisionId'> {
+  return {
+    reason: input.reason,
+    supersedes: input.supersedes,
+    supersededBy: input.superseded_by,
+    effectiveFrom: input.effective_from,
+    effectiveTo: input.effective_to,
+    ...timing,
+  };
+}
+
+/** A field that an action does not know would be silently without effect: refused instead. */
+function refuseForeignFields(input: ReviewInput): void {
+  const fields = ['supersedes', 'superseded_by', 'effective_to', 'effective_from'] as const;
+  const allowed: readonly string[] =
+    input.action === 'approve' ? fields : input.action === 'revoke' ? ['effective_from'] : [];
+  for (const field of fields)
+    if (input[field] !== undefined && !allowed.includes(field))
+      throw invalid(field, `has no meaning for ${input.action}`, 'leave it out');
+  const topic = topicOf(input.decision_id);
+  if (input.topic !== undefined && topic !== undefined && topicId(input.topic) !== topic)
+    throw invalid('topic', `the decision belongs to ${topic}`, 'leave it out');
+}
+
+/**
+ * Approves a candidate that has no topic yet by proposing and approving it in the one that the reviewer names, then withdraws it where
+ * it waited. Cut short in between it can be sent again: the claim is recognised in its topic.
+ */
+export async function assignTopic(
+  streams: Streams,
+  models: ReadModels,
+  origin: Origin,
+  input: ReviewInput,
+  timing: Timing,
+): Promise<ReviewReceipt> {
+  const waiting = topicOf(input.decision_id) ?? '';
+  const { workspace } = origin;
+  const { view, topic } = await models.read((reads) => {
+    const [named, ...more] =
+      input.topic === undefined ? [] : topicsNamed(reads, workspace, input.topic);
+    if (more.length > 0)
+      throw invalid('topic', 'several topics bear this name', 'give the id of one of them');
+    return {
+      view: claimById(reads, workspace, waiting, input.decision_id),
+      topic:
+        named ??
+        (input.topic === undefined
+          ? undefined
+          : { topic: topicId(input.topic), name: input.topic }),
+    };
+  });
+  const held = (
+    await streams.load(topicStreams, topicStream(workspace, waiting))
+  ).state.decisions.get(input.decision_id);
+  if (!view || !held) throw unknown(input.decision_id);
+  if (!topic)
+    throw new Refusal('invalid', 'topic_unassigned', 'the candidate has no topic yet', {
+      path: 'topic',
+      issues: [{ path: 'topic', problem: 'is needed to approve this candidate' }],
+      fix: 'name the topic that it decides about',
+    });
+  if (input.content_hash !== undefined && input.content_hash !== held.contentHash)
+    throw invalid(
+      'content_hash',
+      `the candidate has the hash ${held.contentHash}`,
+      'inspect it again',
+    );
+  const claim = moved(view, topic.topic, held);
+  const done = await streams.execute(
+    topicStreams,
+    topicStream(workspace, topic.topic),
+    {
+      type: 'Propose',
+      topic: topic.topic,
+      name: topic.name,
+      aliases: [topic.name],
+      claim,
+      approval: approvalOf(input, timing),
+    },
+    origin,
+  );
+  await streams.execute(
+    topicStreams,
+    topicStream(workspace, waiting),
+    { type: 'Retract', decisionId: input.decision_id, reason: `assigned to ${claim.decision_id}` },
+    { ...origin, command: derivedId(origin.command, 'withdraw') },
+  );
+  return {
+    decision_id: claim.decision_id,
+    state: done.state.decisions.get(claim.decision_id)?.status ?? '',
+    topic: topic.topic,
+    position: String(streams.acknowledged),
+    conflicts_opened: done.events.flatMap((e) =>
+      e.type === 'ConflictOpened' ? [e.data.conflict_id] : [],
+    ),
+  };
+}
+
+function unknown(id: string): Refusal {
+  return new Refusal('not_found', 'unknown_decision', `no decision ${id}`, { path: 'decision_id' });
+}
+
+function moved(
+  view: NonNullable<ReturnType<typeof claimById>>,
+  topic: string,
+  { origin, proposedBy }: Decision,
+): Proposed {
+  const said = {
+    statement: view.statement,
+    ...(view.value === undefined ? {} : { value: view.value as Json }),
+    scope: view.scope,
+    ...(view.effective_from === undefined ? {} : { effective_from: view.effective_from }),
+    ...(view.effective_to === undefined ? {} : { effective_to: view.effective_to }),
+    ...(view.decided_at === undefined ? {} : { decided_at: view.decided_at }),
+    supersedes: [],
+    relations: view.relations,
+    evidence: view.evidence,
+  };
+  return {
+    decision_id: decisionId(topic, said),
+    ...said,
+    content_hash: contentHash(said),
+    reasons: [],
+    proposed_by: proposedBy,
+    origin,
+  };
+}

@@ -1,0 +1,127 @@
+import {
+  applyDecorators,
+  createParamDecorator,
+  Get,
+  HttpCode,
+  Post,
+  type ExecutionContext,
+} from '@nestjs/common';
+import {
+  ApiBearerAuth,
+  ApiBody,
+  ApiOperation,
+  ApiParam,
+  ApiQuery,
+  ApiResponse,
+} from '@nestjs/swagger';
+import type { FastifyRequest } from 'fastify';
+import './caller.js';
+import type { Caller } from '#kernel/context.js';
+import { Refusal, invalid } from '#kernel/refusal.js';
+import { shapeOf, type JsonSchema } from '#kernel/shape.js';
+import { PROBLEM_SCHEMA, problemStatuses } from './problem.js';
+
+type Dto = new () => object;
+/** What the OpenAPI decorators take for a schema. */
+type ApiSchema =
+  Exclude<Parameters<typeof ApiBody>[0], { type: unknown }> extends { schema: infer S } ? S : never;
+
+const api = (schema: unknown): ApiSchema => schema as ApiSchema;
+
+/** A route with its place in `/openapi.json`: path parameters, then query (GET) or body (POST), all from the one DTO class. */
+export function Operation(
+  method: 'GET' | 'POST',
+  path: string,
+  summary: string,
+  input: Dto,
+  output: Dto,
+  status = 200,
+): MethodDecorator {
+  const { schema } = shapeOf(input);
+  const inPath = [...path.matchAll(/:(\w+)/g)].map((m) => m[1] ?? '');
+  const rest = Object.entries(schema.properties).filter(([name]) => !inPath.includes(name));
+  const required = (schema.required ?? []).filter((name) => !inPath.includes(name));
+  const parameters = [
+    ...inPath.map((name) => ApiParam({ name, schema: api(schema.properties[name]) })),
+    ...(method === 'GET' ? rest.map(([name, s]) => query(name, s, required.includes(name))) : []),
+  ];
+  const body =
+    method === 'POST'
+      ? [ApiBody({ schema: api({ ...schema, properties: Object.fromEntries(rest), required }) })]
+      : [];
+  return applyDecorators(
+    method === 'GET' ? Get(path) : Post(path),
+    HttpCode(status),
+    ApiBearerAuth(),
+    ApiOperation({ summary, operationId: `${method.toLowerCase()}_${path.replace(/\W+/g, '_')}` }),
+    ...parameters,
+    ...body,
+    ApiResponse({ status, description: 'Done.', schema: api(shapeOf(output).schema) }),
+    ...problemStatuses(method).map((code) =>
+      ApiResponse({
+        status: code,
+        description: 'Refused; the body says why and what helps.',
+        content: { 'application/problem+json': { schema: api(PROBLEM_SCHEMA) } },
+      }),
+    ),
+  );
+}
+
+function query(name: string, schema: JsonSchema, required: boolean): MethodDecorator {
+  const nested = schema.type === 'object' ? { style: 'deepObject' as const, explode: true } : {};
+  return ApiQuery({ name, required, schema: api(schema), ...nested });
+}
+
+/** The validated input of an operation, put together from path, query and body. */
+export const Input = createParamDecorator((dto: Dto, context: ExecutionContext): object => {
+  const request = context.switchToHttp().getRequest<FastifyRequest>();
+  const shape = shapeOf(dto);
+  const params = request.params as Record<string, string>;
+  if (request.method === 'GET')
+    return shape.parse({
+      ...fromQuery(request.query as Record<string, unknown>, shape.schema.properties),
+      ...params,
+    });
+  const { body } = request;
+  if (typeof body !== 'object' || body === null || Array.isArray(body))
+    throw invalid(
+      '',
+      'the body is no JSON object',
+      'send a JSON object with content-type application/json',
+    );
+  for (const name of Object.keys(params))
+    if (name in body) throw invalid(name, 'is in the path already', 'leave it out of the body');
+  return shape.parse({ ...body, ...params });
+});
+
+/** Who asks. The credential check runs before any route, so this only fails when a route escaped it. */
+export const CallerOf = createParamDecorator(
+  (_data: unknown, context: ExecutionContext): Caller => {
+    const { caller } = context.switchToHttp().getRequest<FastifyRequest>();
+    if (caller) return caller;
+    throw new Refusal('unauthenticated', 'unauthenticated', 'a credential is needed');
+  },
+);
+
+/** Query strings carry text only. What the schema wants as a number or truth value is read strictly; the rest is left for the check to refuse. */
+function fromQuery(
+  given: Record<string, unknown>,
+  properties: Readonly<Record<string, JsonSchema>>,
+): Record<string, unknown> {
+  const input: Record<string, unknown> = {};
+  for (const [key, value] of Object.entries(given)) {
+    const nested = /^([^[\]]+)\[([^[\]]+)\]$/.exec(key);
+    const [, outer = '', inner = ''] = nested ?? [];
+    if (nested && properties[outer]?.type === 'object')
+      input[outer] = { ...(input[outer] as object | undefined), [inner]: value };
+    else input[key] = fromText(value, properties[key]?.type);
+  }
+  return input;
+}
+
+function fromText(value: unknown, type: unknown): unknown {
+  if (typeof value !== 'string') return value;
+  if (type === 'integer' && /^-?\d{1,15}$/.test(value)) return Number(value);
+  if (type === 'boolean' && (value === 'true' || value === 'false')) return value === 'true';
+  return value;
+}

@@ -1,0 +1,77 @@
+import type { CommandBus, QueryBus } from '@nestjs/cqrs';
+import type { Caller, PrincipalKind, Role } from '#kernel/context.js';
+import { shapeOf, type Shape } from '#kernel/shape.js';
+
+/** Where a tool's one message goes. */
+export interface Buses {
+  readonly commands: CommandBus;
+  readonly queries: QueryBus;
+}
+
+/** What clients may assume of a tool. All four are always said. */
+export interface Hints {
+  readonly readOnly: boolean;
+  readonly destructive: boolean;
+  readonly idempotent: boolean;
+  readonly openWorld: boolean;
+}
+
+export interface ToolDeclaration<I extends object, O extends object> {
+  readonly name: string;
+  readonly title: string;
+  readonly description: string;
+  /** Kinds of callers for whom the tool exists. */
+  readonly audience: readonly PrincipalKind[];
+  /** Least role for which it exists. */
+  readonly role: Role;
+  readonly hints: Hints;
+  readonly input: new () => I;
+  readonly output: new () => O;
+  /** Puts one message on a bus. Throws a `Refusal` for an expected no; anything else it throws is a defect. */
+  run(input: I, caller: Caller, bus: Buses): Promise<O>;
+  /** The text block, where the product promises a layout of its own; else it is the result as JSON. */
+  text?(output: O): string;
+}
+
+/** A declaration with its shapes, its types forgotten. */
+export interface Tool {
+  readonly name: string;
+  readonly title: string;
+  readonly description: string;
+  readonly audience: readonly PrincipalKind[];
+  readonly role: Role;
+  readonly hints: Hints;
+  readonly input: Shape<object>;
+  readonly output: Shape<object>;
+  /** Checks the arguments (a `Refusal` for what is wrong with them), then runs. */
+  run(args: unknown, caller: Caller, bus: Buses): Promise<object>;
+  text(output: object): string | undefined;
+}
+
+export function tool<I extends object, O extends object>(d: ToolDeclaration<I, O>): Tool {
+  const input = shapeOf(d.input);
+  const output = shapeOf(d.output);
+  return {
+    name: d.name,
+    title: d.title,
+    description: d.description,
+    audience: [...d.audience],
+    role: d.role,
+    hints: { ...d.hints },
+    input,
+    output,
+    run: async (args, caller, bus) => d.run(input.parse(args), caller, bus),
+    text: (result) => d.text?.(result as O),
+  };
+}
+
+const RANK: Readonly<Record<Role, number>> = { member: 0, approver: 1, admin: 2, owner: 3 };
+
+export function hasRole(caller: Pick<Caller, 'role'>, least: Role): boolean {
+  return RANK[caller.role] >= RANK[least];
+}
+
+/** The one rule for what a caller sees and may call. */
+export function isVisible(tool: Tool, caller: Pick<Caller, 'kind' | 'role'>): boolean {
+  return tool.audience.includes(caller.kind) && hasRole(caller, tool.role);
+}

@@ -40,7 +40,7 @@ const CHARS_PER_TRANSACTION = 8_000_000;
 const CACHED_HEADS = 100_000;
 /** Write-ahead log between two checkpoints, about; a transaction writes its events and some pages beside them. */
 const CHECKPOINT_BYTES = 48_000_000;
-const TRANSACTION_BYTES = 24_000;
+const TRANSACTION_BYTES = 12_000;
 
 interface Head {
   id: number;

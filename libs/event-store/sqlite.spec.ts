@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { Worker } from 'node:worker_threads';
-import { Refusal } from '#kernel/refusal.js';
+import { type Refusal } from '#kernel/refusal.js';
 import { sha256 } from '#kernel/json.js';
 import { collect, log, newEvent } from './conformance-support.js';
 import { describeEventStore } from './conformance.js';

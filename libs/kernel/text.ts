@@ -3,6 +3,13 @@ export function foldName(name: string): string {
   return name.normalize('NFKC').toLowerCase().normalize('NFKC').replace(/\s+/gu, ' ').trim();
 }
 
+/** Key under which a name is looked up: as `foldName`, and spaces, hyphens and underscores are one. */
+export function nameKey(name: string): string {
+  return foldName(name)
+    .replace(/[\s_-]+/gu, ' ')
+    .trim();
+}
+
 // Controls (but tab and newline), soft hyphen, zero-width and bidirectional marks, tags, variation and BOM.
 const UNSEEN =
   // eslint-disable-next-line no-control-regex -- controls are what is looked for

@@ -34,6 +34,7 @@ export interface Served {
 
 const validator = new AjvJsonSchemaValidator();
 
+/* eslint-disable @typescript-eslint/no-deprecated -- McpServer converts every schema at every list; the low-level one takes ours as they are. */
 /** The SDK's server around the catalogue: cheap, one for each request (HTTP) or connection (stdio). */
 export function sdkServer(served: Served, callerOf: () => Caller): Server {
   const server = new Server(served.serverInfo, {
@@ -57,6 +58,8 @@ export function sdkServer(served: Served, callerOf: () => Caller): Server {
   });
   return server;
 }
+
+/* eslint-enable @typescript-eslint/no-deprecated */
 
 /** Does not name the tool: one answer for a hidden one and for none. */
 export const UNKNOWN_TOOL = 'Unknown tool';

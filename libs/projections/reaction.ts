@@ -29,8 +29,6 @@ export function reaction<V extends Vocabulary, K extends EventOf<V>['type']>(
   };
 }
 
-const RETRY_MS = [50, 500, 5_000];
-
 /** Runs reactions in log order, each event to its end before the next. Keeps its own checkpoint file, apart from the disposable read models. */
 export class Reactor {
   private readonly db: ReadDatabase;
@@ -43,6 +41,8 @@ export class Reactor {
     private readonly reactions: readonly Reaction[],
     /** Told of each event that a reaction gave up on; it is left to an operator and the next ones go on (B29). */
     private readonly onGivenUp: (reaction: string, position: Position, error: unknown) => void,
+    /** Pauses before the second, third … attempt. */
+    private readonly retryMs: readonly number[] = [50, 500, 5_000],
   ) {
     this.db = ReadDatabase.openForWriting(path);
     this.db.exec(
@@ -88,7 +88,7 @@ export class Reactor {
         return;
       } catch (error) {
         if (this.stop.signal.aborted) return;
-        const pause = RETRY_MS[attempt];
+        const pause = this.retryMs[attempt];
         if (pause === undefined) {
           this.giveUp(reaction, event, error);
           return;

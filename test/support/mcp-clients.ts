@@ -59,5 +59,5 @@ export async function connectStdioLegacy(
 
 /** The first line's own types do not hold under exactOptionalPropertyTypes. */
 function asTransport(transport: LegacyHttp): Parameters<LegacyClient['connect']>[0] {
-  return transport as Parameters<LegacyClient['connect']>[0];
+  return transport;
 }

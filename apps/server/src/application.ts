@@ -7,6 +7,7 @@ import { Authenticate, BootstrapWorkspace } from '#access/module.js';
 import { ingestionReaction } from '#decisions/module.js';
 import { BODY_LIMIT, parseBodies, requireCredentials } from '#http/fastify.js';
 import { ProblemFilter } from '#http/problem.js';
+import type { Caller } from '#kernel/context.js';
 import { McpEdge } from '#mcp/edge.js';
 import { mountMcp } from '#mcp/mount.js';
 import { Reactor } from '#projections/reaction.js';
@@ -20,7 +21,7 @@ export interface Application {
   app: NestFastifyApplication;
   edge: McpEdge;
   ledger: Ledger;
-  authenticate: (bearer: string) => ReturnType<QueryBus['execute']>;
+  authenticate: (bearer: string) => Promise<Caller | undefined>;
   /** The owner's key, where this start created the workspace. */
   createdKey: string | undefined;
   close(): Promise<void>;

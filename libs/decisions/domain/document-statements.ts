@@ -159,7 +159,9 @@ function subjectOf(
 }
 
 function mayLackAgent(before: string, sentence: Sentence): boolean {
-  return sentence.context === 'status' || PASSIVE.test(before);
+  return (
+    sentence.context === 'status' || (PASSIVE.test(before) && !/\b(?:will|shall)\b/i.test(before))
+  );
 }
 
 interface Objects {

@@ -1,4 +1,4 @@
-import { foldName, words } from '#kernel/text.js';
+import { nameKey, words } from '#kernel/text.js';
 import { projection, when, type Meta } from '#projections/projection.js';
 import type { Reads, Row, Writes } from '#projections/read-database.js';
 import { isUnassigned } from '../domain/ingestion-plan.js';
@@ -14,8 +14,8 @@ export const topics = projection(
       workspace TEXT NOT NULL, id TEXT NOT NULL, name TEXT NOT NULL, position INTEGER NOT NULL, recorded_ms INTEGER NOT NULL,
       PRIMARY KEY (workspace, id)) WITHOUT ROWID`,
     topic_alias: `CREATE TABLE topic_alias (
-      workspace TEXT NOT NULL, folded TEXT NOT NULL, topic TEXT NOT NULL, alias TEXT NOT NULL, position INTEGER NOT NULL,
-      PRIMARY KEY (workspace, folded, topic)) WITHOUT ROWID;
+      workspace TEXT NOT NULL, name_key TEXT NOT NULL, topic TEXT NOT NULL, alias TEXT NOT NULL, position INTEGER NOT NULL,
+      PRIMARY KEY (workspace, name_key, topic)) WITHOUT ROWID;
       CREATE INDEX topic_alias_topic ON topic_alias (workspace, topic, position)`,
     topic_words: `CREATE VIRTUAL TABLE topic_words USING fts5 (
       workspace UNINDEXED, topic UNINDEXED, decision UNINDEXED, words, tokenize = 'porter unicode61')`,
@@ -57,7 +57,7 @@ function alias(tables: Writes, meta: Meta, topic: string, name: string): void {
   tables.run(
     'INSERT OR IGNORE INTO topic_alias VALUES (?, ?, ?, ?, ?)',
     meta.workspace,
-    foldName(name),
+    nameKey(name),
     topic,
     name,
     meta.position,
@@ -89,9 +89,9 @@ export function topicsNamed(
   const rows = reads.all(
     `SELECT t.id, t.name, t.position, t.recorded_ms FROM topic_alias a
        JOIN topic t ON t.workspace = a.workspace AND t.id = a.topic
-      WHERE a.workspace = ? AND a.folded = ? ORDER BY t.id LIMIT 20`,
+      WHERE a.workspace = ? AND a.name_key = ? ORDER BY t.id LIMIT 20`,
     workspace,
-    foldName(name),
+    nameKey(name),
   );
   return rows.filter((row) => wasKnown(row, known)).map(nameOf);
 }

@@ -14,7 +14,7 @@ export const QUOTE_MAX = 500;
  * forgiven: another word, a missing "not" or a transliteration is not found. The first occurrence wins.
  */
 export function verifyQuote(text: string, quote: string): VerifiedQuote | undefined {
-  const exact = quote === '' ? -1 : text.indexOf(quote);
+  const exact = quote.trim() === '' ? -1 : findWhole(text, quote);
   if (exact >= 0)
     return { excerpt: quote, start: exact, end: exact + quote.length, verbatim: true };
   const needle = fold(quote).text.trim();

@@ -1,0 +1,20 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { EXIT } from './failure.js';
+
+const controller = new AbortController();
+
+/** Aborted by the first Ctrl-C: what waits gives up, says what it knows, and the process ends with 130. */
+export const interruption = controller.signal;
+
+/** The second Ctrl-C ends the process at once. */
+export function heedInterrupts(): void {
+  process.on('SIGINT', () => {
+    if (interruption.aborted) process.exit(EXIT.interrupted);
+    controller.abort();
+  });
+}
+
+/** Rejects when interrupted. */
+export async function pause(ms: number): Promise<void> {
+  await delay(ms, undefined, { signal: interruption });
+}

@@ -1,0 +1,165 @@
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { NO_STREAM } from '#event-store/event-store.js';
+import { MemoryStore } from '#event-store/memory.js';
+import { t } from '#kernel/schema.js';
+import { codec } from '#kernel/vocabulary.js';
+import { Follower } from './follower.js';
+import { projection, when, type Projection } from './projection.js';
+import { ReadDatabase } from './read-database.js';
+
+const words = codec({ Said: { version: 1, schema: t.Object({ word: t.String() }) } });
+
+function said(version: number, onWord: (word: string) => void = () => undefined): Projection {
+  return projection(
+    'said',
+    version,
+    { said: 'CREATE TABLE said (position INTEGER PRIMARY KEY, word TEXT NOT NULL)' },
+    when(words, {
+      Said(tables, data, meta) {
+        tables.run('INSERT INTO said VALUES (?, ?)', meta.position, data.word);
+        onWord(data.word);
+      },
+    }),
+  );
+}
+
+const count = projection(
+  'count',
+  1,
+  { counted: 'CREATE TABLE counted (id INTEGER PRIMARY KEY, n INTEGER NOT NULL)' },
+  when(words, {
+    Said(tables) {
+      tables.run('INSERT INTO counted VALUES (1, 1) ON CONFLICT (id) DO UPDATE SET n = n + 1');
+    },
+  }),
+);
+
+let store: MemoryStore;
+let db: ReadDatabase;
+let path: string;
+beforeEach(() => {
+  store = new MemoryStore(() => 1_000);
+  path = join(mkdtempSync(join(tmpdir(), 'follower-')), 'read.sqlite');
+  db = ReadDatabase.openForWriting(path);
+});
+afterEach(() => {
+  db.close();
+});
+
+let next = 0;
+async function say(...list: string[]): Promise<void> {
+  for (const word of list) {
+    next += 1;
+    await store.append(`s${next}`, NO_STREAM, [
+      {
+        id: `00000000-0000-4000-8000-${String(next).padStart(12, '0')}`,
+        type: 'Said',
+        version: 1,
+        workspace: 'w',
+        actor: { principal: 'ann', kind: 'person', credential: null },
+        causation: 'c',
+        correlation: 'c',
+        payload: JSON.stringify({ word }),
+      },
+    ]);
+  }
+}
+
+const heard = (): unknown[] =>
+  db.all('SELECT word FROM said ORDER BY position').map((r) => r['word']);
+const counted = (): unknown => db.get('SELECT n FROM counted')?.['n'];
+
+describe('Follower', () => {
+  it('applies the log once, and goes on from its checkpoint after a restart', async () => {
+    await say('a', 'b');
+    await new Follower(store, db, [said(1), count]).catchUp();
+    await say('c');
+    const again = new Follower(store, db, [said(1), count]);
+    expect(again.position).toBe(2);
+    await again.catchUp();
+    expect(heard()).toEqual(['a', 'b', 'c']);
+    expect(counted()).toBe(3);
+  });
+
+  it('a raised version rebuilds that read model from the first event and leaves the others', async () => {
+    await say('a', 'b');
+    await new Follower(store, db, [said(1), count]).catchUp();
+    db.run(`INSERT INTO said VALUES (99, 'stale')`);
+    await new Follower(store, db, [said(2), count]).catchUp();
+    expect(heard()).toEqual(['a', 'b']);
+    expect(counted()).toBe(2);
+  });
+
+  it('P5: a rebuild gives the same bytes, and order of batches does not matter', async () => {
+    await say('a', 'b', 'c');
+    await new Follower(store, db, [said(1), count]).catchUp();
+    const first = db.digest(['said', 'counted']);
+    const fresh = ReadDatabase.openForWriting(`${path}.2`);
+    await new Follower(store, fresh, [count, said(1)]).catchUp();
+    expect(fresh.digest(['counted', 'said'])).toBe(first);
+    fresh.close();
+  });
+
+  it('effect and checkpoint commit together: a crash inside a batch repeats nothing', async () => {
+    await say('a', 'b', 'c');
+    let dead = true;
+    const dying = said(1, (word) => {
+      if (dead && word === 'b') throw new Error('killed');
+    });
+    await new Follower(store, db, [dying]).catchUp();
+    expect(heard()).toEqual(['a']);
+    dead = false;
+    await new Follower(store, db, [dying]).catchUp();
+    expect(heard()).toEqual(['a', 'b', 'c']);
+  });
+
+  it('B29: a poisoned event parks its read model before it and shows; the others go on', async () => {
+    await say('a', 'poison', 'c');
+    const picky = said(1, (word) => {
+      if (word === 'poison') throw new Error('cannot digest');
+    });
+    const follower = new Follower(store, db, [picky, count]);
+    await follower.catchUp();
+    await say('d');
+    await follower.catchUp();
+    expect(heard()).toEqual(['a']);
+    expect(counted()).toBe(4);
+    expect(follower.statuses[0]).toMatchObject({
+      name: 'said',
+      position: 1,
+      parked: { position: 2, reason: 'cannot digest' },
+    });
+  });
+
+  it('unknown event types only move the checkpoint', async () => {
+    await say('a');
+    await store.append('other', NO_STREAM, [
+      {
+        id: '00000000-0000-4000-9000-000000000001',
+        type: 'FromTheFuture',
+        version: 7,
+        workspace: 'w',
+        actor: { principal: 'ann', kind: 'person', credential: null },
+        causation: 'c',
+        correlation: 'c',
+        payload: '{}',
+      },
+    ]);
+    const follower = new Follower(store, db, [said(1)]);
+    await follower.catchUp();
+    expect(follower.position).toBe(2);
+  });
+
+  it('follows live until closed', async () => {
+    const follower = new Follower(store, db, [said(1)]);
+    const running = follower.start();
+    await say('live');
+    while (heard().length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    expect(heard()).toEqual(['live']);
+    await follower.close();
+    await running;
+  });
+});

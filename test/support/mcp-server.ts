@@ -1,0 +1,20 @@
+import { fastify, type FastifyInstance } from 'fastify';
+import { mountMcp } from '#mcp/mount.js';
+import { fixtureCallers, fixtureEdge, type Defect } from './mcp-fixture.js';
+
+/** A bare Fastify with a bearer hook of its own in front of the fixture's edge. */
+export async function fixtureServer(
+  defects: Defect[] = [],
+  port = 0,
+): Promise<{ app: FastifyInstance; url: string }> {
+  const app = fastify();
+  app.addHook('onRequest', async (request, reply) => {
+    void reply.header('x-before', 'kept');
+    const key = /^Bearer (.*)$/.exec(request.headers.authorization ?? '')?.[1] ?? '';
+    const caller = fixtureCallers[key];
+    if (caller) request.caller = caller;
+    else return reply.code(401).header('www-authenticate', 'Bearer').send({ error: 'no' });
+  });
+  await mountMcp(app, fixtureEdge(defects));
+  return { app, url: `${await app.listen({ port, host: '127.0.0.1' })}/mcp` };
+}

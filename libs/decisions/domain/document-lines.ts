@@ -8,9 +8,9 @@ export function linesOf(
 ): DecisionLine[] {
   const byPath = new Map(decisions.map((document) => [document.path, document]));
   const full = links.filter(({ kind }) => kind === 'supersedes');
+  const byOlder = Map.groupBy(full, ({ older }) => older);
   const lines = componentsOf([...byPath.keys()], full).map((paths) => {
-    const members = new Set(paths);
-    const inside = full.filter(({ older }) => members.has(older));
+    const inside = paths.flatMap((path) => byOlder.get(path) ?? []);
     const documents = oldestFirst(paths, inside, byPath);
     return { name: byPath.get(documents[0] ?? '')?.title ?? '', documents };
   });

@@ -25,6 +25,7 @@ export class DocumentIndex {
   private readonly byNumber = new Map<string, ReadDocument[]>();
   private readonly byTitle = new Map<string, ReadDocument[]>();
   private readonly bySpace = new Map<string, ReadDocument[]>();
+  private readonly linked = new Map<ReadDocument, ReadonlySet<ReadDocument>>();
   private readonly prefixes = new Set<string>();
   /** The prefixes each directory's series uses; `''` for bare numbers. */
   private readonly series = new Map<string, Set<string>>();
@@ -62,12 +63,18 @@ export class DocumentIndex {
     return { kind: 'found', path: pathOf(only), ...(dangling === undefined ? {} : { dangling }) };
   }
 
-  /** Whether the text of `one` has a link to `other`. */
-  private linksTo(one: ReadDocument, other: ReadDocument): boolean {
-    return one.hrefs.some((href) => {
-      const { documents } = this.byTarget(href, one);
-      return documents.length === 1 && documents[0] === other;
-    });
+  /** The documents that the links of `one` lead to, wherever they stand in its text. */
+  private linkedFrom(one: ReadDocument): ReadonlySet<ReadDocument> {
+    const known = this.linked.get(one);
+    if (known !== undefined) return known;
+    const linked = new Set(
+      one.hrefs.flatMap((href) => {
+        const { documents } = this.byTarget(href, one);
+        return documents.length === 1 ? documents : [];
+      }),
+    );
+    this.linked.set(one, linked);
+    return linked;
   }
 
   /** The documents whose path or anchor a link's target is (`exact`), or whose file name it ends with. */
@@ -149,14 +156,13 @@ export class DocumentIndex {
     const label = foldName(mention.label);
     const titled = others.filter(({ names }) => label.endsWith(foldName(names.title)));
     if (titled.length === 1) return titled;
-    const back = others.filter((candidate) => this.linksTo(candidate, from));
+    const back = others.filter((candidate) => this.linkedFrom(candidate).has(from));
     return back.length === 1 ? back : candidates;
   }
 
   private missing({ href, label, id }: Mention, from: ReadDocument): Resolution {
     const written = href ?? label;
-    const path =
-      href === undefined ? '' : joined(from.names.directory, decoded(href).replace(/[?#].*$/, ''));
+    const path = href === undefined ? '' : joined(from.names.directory, placeOf(href));
     const reason = this.skipped.get(path.toLowerCase());
     if (reason !== undefined)
       return { kind: 'missing', record: true, why: `${written} is no decision record (${reason})` };

@@ -1,0 +1,98 @@
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { CommandBus } from '@nestjs/cqrs';
+import { AddMember, Authenticate, IssueCredential } from '#access/module.js';
+import type { Caller, PrincipalKind, Role } from '#kernel/context.js';
+import { QueryBus } from '@nestjs/cqrs';
+import { assemble, type Application } from '../../apps/server/src/application.js';
+import { createLog } from '../../apps/server/src/log.js';
+import { readSettings } from '../../apps/server/src/settings.js';
+
+export interface Reply<T = Record<string, unknown>> {
+  status: number;
+  headers: Record<string, unknown>;
+  body: T;
+}
+
+/** The whole server in this process, its real doors reached without a socket. */
+export class TestApplication {
+  private constructor(
+    readonly application: Application,
+    readonly dir: string,
+    readonly key: string,
+  ) {}
+
+  static async start(settings: Record<string, string> = {}): Promise<TestApplication> {
+    const dir = settings['PRECEDENT_DATA'] ?? mkdtempSync(join(tmpdir(), 'precedent-test-'));
+    const key = `prec_TESTTEST_${'k'.repeat(40)}`;
+    const application = await assemble(
+      readSettings({
+        PRECEDENT_EVENTSTORE: 'memory:',
+        PRECEDENT_DATA: dir,
+        PRECEDENT_BOOTSTRAP_KEY: key,
+        ...settings,
+      }),
+      createLog('fatal'),
+    );
+    return new TestApplication(application, dir, key);
+  }
+
+  close(): Promise<void> {
+    return this.application.close();
+  }
+
+  /** One REST exchange. A string body is sent as it is. */
+  async call<T = Record<string, unknown>>(
+    method: 'GET' | 'POST',
+    url: string,
+    body?: unknown,
+    key: string | undefined = this.key,
+  ): Promise<Reply<T>> {
+    const raw = typeof body === 'string' || Buffer.isBuffer(body);
+    const response = await this.application.app.inject({
+      method,
+      url,
+      headers: {
+        ...(key === '' ? {} : { authorization: `Bearer ${key}` }),
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
+      ...(body === undefined ? {} : { payload: raw ? body : JSON.stringify(body) }),
+    });
+    return {
+      status: response.statusCode,
+      headers: response.headers,
+      body: JSON.parse(response.body === '' ? 'null' : response.body) as T,
+    };
+  }
+
+  /** A further member and a key for him. */
+  async member(principal: string, role: Role, kind: PrincipalKind = 'person'): Promise<string> {
+    const commands = this.application.app.get(CommandBus);
+    const owner = await this.callerOf(this.key);
+    await commands.execute(new AddMember(owner, { principal, kind, name: principal, role }));
+    return (await commands.execute(new IssueCredential(owner, principal))).key;
+  }
+
+  async callerOf(key: string): Promise<Caller> {
+    const caller = await this.application.app.get(QueryBus).execute(new Authenticate(key));
+    if (!caller) throw new Error('no caller');
+    return caller;
+  }
+
+  /** Position of the last event: what did not move did not append. */
+  end(): Promise<number> {
+    return this.application.ledger.store.end();
+  }
+
+  /** Hands in and waits until the job is done. */
+  async ingest(input: unknown, key = this.key): Promise<Record<string, unknown>> {
+    const receipt = await this.call<{ job_id: string }>('POST', '/v1/ingestions', input, key);
+    if (receipt.status !== 202) throw new Error(JSON.stringify(receipt.body));
+    for (;;) {
+      const job = await this.call('GET', `/v1/ingestions/${receipt.body.job_id}`, undefined, key);
+      if (job.body['status'] !== 'running') return job.body;
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+  }
+}

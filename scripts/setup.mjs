@@ -5,7 +5,7 @@
  * Runs on Node 20 with nothing installed. Writes to stderr only, a line a step; a failing step's output and exit
  * code are passed on. A step killed half-way leaves no stamp, so the next run does it again.
  */
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { createHash, randomUUID } from 'node:crypto';
 import {
   existsSync,
@@ -46,29 +46,28 @@ if (due.length > 0) {
   const release = lock();
   process.on('exit', release);
   // Asked again: whoever held the lock may have done it meanwhile.
-  for (const step of wanted()) if (step.due()) perform(step);
+  for (const step of wanted()) if (step.due()) await perform(step);
 }
 
 function wanted() {
   return process.argv.includes('--build') ? [STEPS.install, STEPS.build] : [STEPS.install];
 }
 
-function perform({ label, stamp, run }) {
+async function perform({ label, stamp, run }) {
   const started = performance.now();
   // Read before the step: a source that changes during a build is built next time.
   const content = stamp === installStamp ? lockHash() : sourcesHash();
   rmSync(stamp, { force: true });
   process.stderr.write(`setup: ${label} … `);
-  const { status, signal, stdout, stderr, error } = run();
+  const { code, why, output } = await run();
   const seconds = `${((performance.now() - started) / 1000).toFixed(1)} s`;
-  if (status === 0) {
+  if (code === 0) {
     writeFileSync(stamp, content);
     process.stderr.write(`${seconds}\n`);
     return;
   }
-  const why = error?.message ?? (signal ? `ended by ${signal}` : `exit code ${status}`);
-  process.stderr.write(`failed after ${seconds} (${why})\n${stdout ?? ''}${stderr ?? ''}`);
-  process.exit(status ?? 1);
+  process.stderr.write(`failed after ${seconds} (${why})\n${output}`);
+  process.exit(code);
 }
 
 function install() {
@@ -81,14 +80,22 @@ function build() {
   return execute('nest', ['build'], [bin, ...(process.env.PATH ?? '').split(delimiter)]);
 }
 
+/** Runs a program and keeps what it prints. A signal goes to the program, and the step ends when that has ended. */
 function execute(command, args, path) {
-  return spawnSync(command, args, {
+  const child = spawn(command, args, {
     cwd: root,
     env: { ...process.env, PATH: path.join(delimiter) },
     stdio: ['ignore', 'pipe', 'pipe'],
-    encoding: 'utf8',
-    maxBuffer: 2 ** 28,
     shell: windows,
+  });
+  const chunks = [];
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (c) => chunks.push(c));
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'])
+    process.on(signal, () => child.kill(signal));
+  return new Promise((resolve) => {
+    const end = (code, why) => resolve({ code, why, output: Buffer.concat(chunks).toString() });
+    child.on('error', (error) => end(1, error.message));
+    child.on('close', (code, signal) => end(code ?? 1, signal ?? `exit code ${code}`));
   });
 }
 

@@ -222,7 +222,7 @@ function frontMatterOf(source: string): { rest: string; values: Map<string, read
 function frontMatterValues(yaml: string): Map<string, readonly string[]> | undefined {
   let read: unknown;
   try {
-    read = parseYaml(yaml, { logLevel: 'silent', mapAsMap: true, schema: 'failsafe' });
+    read = parseYaml(yaml, { logLevel: 'error', mapAsMap: true, schema: 'failsafe' });
   } catch {
     // People write `title: ADR 5: Use x`, which YAML refuses; the lines still say what they say.
     const lines = yaml.matchAll(/^([A-Za-z][\w -]*):[ \t]*(["']?)(\S.*)\2[ \t]*$/gm);

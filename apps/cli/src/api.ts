@@ -16,18 +16,23 @@ export interface Api {
 }
 
 export function restOf(connection: Connection): Api {
+  const send = async (path: readonly string[], query: Query, init: RequestInit) => {
+    const response = await exchange(connection, addressOf(connection, path, query), init);
+    const body = await bodyOf(connection, response);
+    if (response.ok && body !== undefined) return body;
+    throw failureOfReply(connection, response.status, body);
+  };
   return {
-    get: async <T>(path: readonly string[], query: Query = {}) => {
-      const response = await exchange(connection, addressOf(connection, path, query), {});
-      return (await jsonOf(connection, response)) as T;
-    },
+    get: async <T>(path: readonly string[], query: Query = {}) =>
+      (await send(path, query, {})) as T,
     post: async <T>(path: readonly string[], body: object) => {
-      const response = await exchange(connection, addressOf(connection, path, {}), {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify(body),
-      });
-      return (await jsonOf(connection, response)) as T;
+      const headers = { 'content-type': 'application/json' };
+      const init = { method: 'POST', headers, body: JSON.stringify(body) };
+      try {
+        return (await send(path, {}, init)) as T;
+      } catch (error) {
+        throw ofWrite(error);
+      }
     },
   };
 }
@@ -39,7 +44,7 @@ function addressOf({ url }: Connection, path: readonly string[], query: Query): 
   return address;
 }
 
-/** One request with the key; a `Failure` when nothing answers or the server says that it cannot or may not serve it. */
+/** One request with the key. Whatever is answered is the caller's to read; a `Failure` when nothing is. */
 export async function exchange(
   connection: Connection,
   address: URL | string,
@@ -47,38 +52,31 @@ export async function exchange(
 ): Promise<Response> {
   const headers = new Headers(init.headers);
   headers.set('authorization', `Bearer ${connection.key}`);
-  const signals = [interruption, AbortSignal.timeout(PATIENCE), init.signal ?? undefined];
-  const signal = AbortSignal.any(signals.filter((s) => s !== undefined));
+  const own = init.signal ? [init.signal] : [];
+  const signal = AbortSignal.any([interruption, AbortSignal.timeout(PATIENCE), ...own]);
   try {
+    // A redirect could carry the key elsewhere.
     return await fetch(address, { ...init, headers, signal, redirect: 'error' });
   } catch (error) {
     throw unreachable(connection, error);
   }
 }
 
-async function jsonOf(connection: Connection, response: Response): Promise<unknown> {
-  const body = await bodyOf(connection, response);
-  if (response.ok && body !== undefined) return body;
-  throw failureOfReply(connection, response.status, body);
-}
-
 /** The reply as JSON; undefined where it is something else. */
-async function bodyOf(connection: Connection, response: Response): Promise<object | undefined> {
-  let text: string;
+export async function bodyOf(
+  connection: Connection,
+  response: Response,
+): Promise<object | undefined> {
   try {
-    text = await response.text();
+    const body: unknown = JSON.parse(await response.text());
+    return typeof body === 'object' && body !== null ? body : undefined;
   } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
     throw unreachable(connection, error);
   }
-  try {
-    const body: unknown = JSON.parse(text);
-    return typeof body === 'object' && body !== null ? body : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
-/** What a reply that is no success means; its own words where they are those of a Precedent server. */
+/** What a reply that is no success means; in its own words where they are a Precedent server's. */
 export function failureOfReply(
   connection: Connection,
   status: number,
@@ -90,21 +88,13 @@ export function failureOfReply(
       message: `what answers at ${connection.url} is no Precedent server (HTTP ${status})`,
       fix: 'set PRECEDENT_URL to the address that the server printed when it started',
     });
-  const fix =
-    status === 401
-      ? { fix: `the key came from ${connection.keyFrom}: set PRECEDENT_KEY to a key of this server` }
-      : {};
-  return new Failure(exitOf(status), { ...body, ...fix });
+  const fix = `the key came from ${connection.keyFrom}: set PRECEDENT_KEY to a key of this server`;
+  return new Failure(exitOf(status), status === 401 ? { ...body, fix } : body);
 }
 
 function isProblem(body: object | undefined): body is RefusalBody {
-  return (
-    body !== undefined &&
-    'error' in body &&
-    typeof body.error === 'string' &&
-    'message' in body &&
-    typeof body.message === 'string'
-  );
+  const { error, message } = (body ?? {}) as Partial<RefusalBody>;
+  return typeof error === 'string' && typeof message === 'string';
 }
 
 function exitOf(status: number): ExitCode {
@@ -115,19 +105,37 @@ function exitOf(status: number): ExitCode {
 function unreachable(connection: Connection, error: unknown): Failure {
   if (interruption.aborted)
     return new Failure(EXIT.interrupted, { error: 'interrupted', message: 'interrupted' });
-  return new Failure(EXIT.unreachable, {
+  const { why, code } = causeOf(error);
+  const failure = new Failure(EXIT.unreachable, {
     error: 'unreachable',
-    message: `no server answers at ${connection.url} (${causeOf(error)})`,
+    message: `no server answers at ${connection.url} (${why})`,
     fix: 'start the server with "npm start", or set PRECEDENT_URL to where it runs',
   });
+  failure.cause = code;
+  return failure;
 }
 
-/** `fetch` hides what went wrong in the cause of its error. */
-function causeOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  if (error.name === 'TimeoutError') return `no reply within ${PATIENCE / 1000} s`;
-  const { cause } = error;
-  if (!(cause instanceof Error)) return error.message;
+/** `fetch` keeps what went wrong in the cause of its error. */
+function causeOf(error: unknown): { why: string; code: string } {
+  if (!(error instanceof Error)) return { why: String(error), code: '' };
+  if (error.name === 'TimeoutError')
+    return { why: `no reply within ${PATIENCE / 1000} s`, code: '' };
+  const cause = error.cause instanceof Error ? error.cause : error;
   const code = 'code' in cause && typeof cause.code === 'string' ? cause.code : '';
-  return cause.message === '' ? code : cause.message;
+  return { why: cause.message === '' ? code : cause.message, code };
+}
+
+const NEVER_SENT = /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)$/;
+
+/** Where no connection came about, nothing was written; where one broke, nobody here knows. */
+function ofWrite(error: unknown): unknown {
+  if (!(error instanceof Failure)) return error;
+  const { problem } = error;
+  if (problem.error === 'outcome_unknown') return new Failure(EXIT.incomplete, problem);
+  if (problem.error !== 'unreachable' || NEVER_SENT.test(String(error.cause))) return error;
+  return new Failure(EXIT.incomplete, {
+    error: 'outcome_unknown',
+    message: `${problem.message}: whether it was stored is not known here`,
+    fix: 'once the server is back, run the same command again: it shows what became of it',
+  });
 }

@@ -41,7 +41,7 @@ export async function assemble(settings: Settings, log: Log): Promise<Applicatio
   };
   const app = await NestFactory.create<NestFastifyApplication>(
     AppModule.around(ledger, health, onDefect),
-    new FastifyAdapter({ bodyLimit: BODY_LIMIT }),
+    new FastifyAdapter({ bodyLimit: BODY_LIMIT, routerOptions: { maxParamLength: 1_000 } }),
     { bodyParser: false, logger: ['fatal', 'error'], abortOnError: false },
   );
   const [commands, queries] = [app.get(CommandBus), app.get(QueryBus)];

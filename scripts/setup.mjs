@@ -41,6 +41,11 @@ const STEPS = {
   build: { label: 'nest build', stamp: buildStamp, due: buildDue, run: build },
 };
 
+const lockDir = join(
+  tmpdir(),
+  `precedent-setup-${createHash('sha256').update(root).digest('hex').slice(0, 16)}`,
+);
+
 const due = wanted().filter((step) => step.due());
 if (due.length > 0) {
   const release = lock();
@@ -73,7 +78,7 @@ async function perform({ label, stamp, run }) {
 function install() {
   // npm must not run on the Node that it is about to delete and lay anew.
   const path = (process.env.PATH ?? '').split(delimiter).filter((dir) => !dir.startsWith(modules));
-  return execute('npm', ['ci', '--no-audit', '--no-fund'], path);
+  return execute('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], path);
 }
 
 function build() {
@@ -88,6 +93,7 @@ function execute(command, args, path) {
     stdio: ['ignore', 'pipe', 'pipe'],
     shell: windows,
   });
+  if (child.pid !== undefined) writeFileSync(join(lockDir, 'program'), String(child.pid));
   const chunks = [];
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (c) => chunks.push(c));
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'])
@@ -159,30 +165,30 @@ function read(path) {
  * node_modules and the build empties dist. Returns what releases it.
  */
 function lock() {
-  const name = createHash('sha256').update(root).digest('hex').slice(0, 16);
-  const dir = join(tmpdir(), `precedent-setup-${name}`);
   const mine = `${process.pid} ${randomUUID()}`;
   const graves = [];
-  for (let tries = 0; !take(dir, mine); tries += 1) {
-    const owner = read(join(dir, 'owner'));
-    if (owner !== undefined && !isAlive(owner)) graves.push(...bury(dir, owner));
+  for (let tries = 0; !take(mine); tries += 1) {
+    const owner = read(join(lockDir, 'owner'));
+    // A killed setup may have left its program running.
+    const program = read(join(lockDir, 'program'));
+    if (owner !== undefined && !isAlive(owner) && !isAlive(program)) graves.push(...bury(owner));
     else if (tries === 0) process.stderr.write('setup: waits for another one of this checkout\n');
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200);
   }
   return () => {
     // Renamed first: deleted in place, it would be empty for a moment, and an empty one can be taken.
-    graves.push(...bury(dir, mine));
+    graves.push(...bury(mine));
     for (const grave of graves) rmSync(grave, { recursive: true, force: true });
   };
 }
 
 /** A directory that is renamed into place comes with its owner: there is no moment in which a lock has none. */
-function take(dir, mine) {
-  const prepared = `${dir}.${mine.split(' ')[1]}`;
+function take(mine) {
+  const prepared = `${lockDir}.${mine.split(' ')[1]}`;
   mkdirSync(prepared);
   writeFileSync(join(prepared, 'owner'), mine);
   try {
-    renameSync(prepared, dir);
+    renameSync(prepared, lockDir);
     return true;
   } catch {
     rmSync(prepared, { recursive: true });
@@ -191,19 +197,21 @@ function take(dir, mine) {
 }
 
 /** Moves a dead owner's lock away. Of two that try, one fails: the grave bears the owner's name and is taken. */
-function bury(dir, owner) {
-  const grave = `${dir}.dead.${owner.split(' ')[1]}`;
+function bury(owner) {
+  const grave = `${lockDir}.dead.${owner.split(' ')[1]}`;
   try {
-    renameSync(dir, grave);
+    renameSync(lockDir, grave);
     return [grave];
   } catch {
     return [];
   }
 }
 
-function isAlive(owner) {
+/** `who` begins with a process id. */
+function isAlive(who) {
+  if (who === undefined) return false;
   try {
-    process.kill(Number(owner.split(' ')[0]), 0);
+    process.kill(Number(who.split(' ')[0]), 0);
     return true;
   } catch (error) {
     return error.code === 'EPERM';

@@ -61,6 +61,10 @@ export class SourceRef {
   @IsText() source_id!: string;
   @Doc('Untrusted text.') @IsText({ max: 8_000 }) title!: string;
   @IsText() type!: string;
+  @Doc('Untrusted text. `<collection>/<path>` of an imported document.')
+  @IsOptional()
+  @IsText({ max: 8_000 })
+  document?: string;
   @IsOptional() @IsText() uri?: string;
   @IsOptional() @IsText() author?: string;
   @IsOptional() @IsWhen() occurred_at?: string;

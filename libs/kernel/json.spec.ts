@@ -19,6 +19,7 @@ describe('parseJson (B32)', () => {
     ['{"a":1e400}', 'a'],
     ['{"a":-0}', 'a'],
     ['{"a":[1,12345678901234567890]}', 'a[1]'],
+    ['{"a":[{"b":[0,-0]}]}', 'a[0].b[1]'],
     ['{"a":0.12345678901234567890}', 'a'],
     ['{"a":"\\ud800"}', 'a'],
     ['{"__proto__":1}', '__proto__'],
@@ -27,7 +28,7 @@ describe('parseJson (B32)', () => {
       kind: 'invalid',
       error: 'invalid_arguments',
     });
-    expect(refused(() => parseJson(text)).issues[0]?.path).toContain(path.replace(/^a\[/, '['));
+    expect(refused(() => parseJson(text)).issues[0]?.path).toBe(path);
   });
 
   it.each([

@@ -96,27 +96,59 @@ export function parseJson(text: string): unknown {
   return value;
 }
 
+interface Found {
+  holder: unknown;
+  key: string;
+  problem: string;
+  fix: string;
+}
+
 function assertFaithful(text: string, value: unknown): void {
   assertCarriable(value, '');
-  JSON.parse(text, function (
+  let found: Found | undefined;
+  const inspect = function (
     this: unknown,
     key: string,
     item: unknown,
     context?: { source?: string },
-  ) {
-    if (key === '__proto__') throw invalid(key, 'is a reserved name', 'rename the field');
-    if (
-      typeof item === 'number' &&
-      context?.source !== undefined &&
-      !sameNumber(context.source, item)
-    )
-      throw invalid(
-        Array.isArray(this) ? `[${key}]` : key,
-        `${context.source.slice(0, 40)} cannot be kept exactly as a number`,
-        'send it as a string',
-      );
+  ): unknown {
+    found ??= flawOf(this, key, item, context?.source);
     return item;
-  } as (key: string, value: unknown) => unknown);
+  };
+  const root = JSON.parse(text, inspect as (key: string, value: unknown) => unknown) as unknown;
+  if (!found) return;
+  const { holder, key, problem, fix } = found;
+  throw invalid(joinPath(pathTo(root, holder, '') ?? '', holder, key), problem, fix);
+}
+
+function flawOf(
+  holder: unknown,
+  key: string,
+  item: unknown,
+  source: string | undefined,
+): Found | undefined {
+  if (key === '__proto__')
+    return { holder, key, problem: 'is a reserved name', fix: 'rename the field' };
+  if (typeof item !== 'number' || source === undefined || sameNumber(source, item))
+    return undefined;
+  const problem = `${source.slice(0, 40)} cannot be kept exactly as a number`;
+  return { holder, key, problem, fix: 'send it as a string' };
+}
+
+/** Where `wanted` is inside `value`; the reviver names a key but not the way to it. */
+function pathTo(value: unknown, wanted: unknown, path: string): string | undefined {
+  if (value === wanted) return path;
+  if (typeof value !== 'object' || value === null) return undefined;
+  for (const [key, item] of Object.entries(value)) {
+    const found = pathTo(item, wanted, joinPath(path, value, key));
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function joinPath(path: string, holder: unknown, key: string): string {
+  if (Array.isArray(holder)) return `${path}[${key}]`;
+  return path === '' ? key : `${path}.${key}`;
 }
 
 /** True where the spelled number and its double are the same decimal value. */

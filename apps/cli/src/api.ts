@@ -125,7 +125,8 @@ function causeOf(error: unknown): { why: string; code: string } {
   return { why: cause.message === '' ? code : cause.message, code };
 }
 
-const NEVER_SENT = /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)$/;
+const NEVER_SENT =
+  /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)$/;
 
 /** Where no connection came about, nothing was written; where one broke, nobody here knows. */
 function ofWrite(error: unknown): unknown {

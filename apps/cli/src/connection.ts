@@ -23,7 +23,8 @@ export async function findServer(): Promise<Connection> {
   const own = given(settings.KEY);
   if (own !== undefined) return { url: address, key: own, keyFrom: 'PRECEDENT_KEY' };
   // The key of one server is never shown to another.
-  const same = file !== undefined && given(file.url) !== undefined && addressOf(file.url) === address;
+  const same =
+    file !== undefined && given(file.url) !== undefined && addressOf(file.url) === address;
   const key = same ? given(file.key) : undefined;
   if (key === undefined) throw noKey(address, path);
   return { url: address, key, keyFrom: path };

@@ -77,8 +77,7 @@ async function markdownBelow(
       if (kind === 'folder') waiting.push(path);
       // The same folder bears the same paths on a system that takes names apart.
       if (kind === 'link') links.push(path.normalize('NFC'));
-      if (kind === 'file')
-        files.push({ path: path.normalize('NFC'), file: join(folder, path) });
+      if (kind === 'file') files.push({ path: path.normalize('NFC'), file: join(folder, path) });
     }
     // A wrong folder may hold millions: it is left as soon as it is known to be too much.
     if (files.length > most) throw tooMany(folder, most);
@@ -125,7 +124,11 @@ function tooMany(folder: string, most: number): Failure {
   });
 }
 
-function several(error: string, issues: readonly [Issue, ...Issue[]] | Issue[], fix: string): Failure {
+function several(
+  error: string,
+  issues: readonly [Issue, ...Issue[]] | Issue[],
+  fix: string,
+): Failure {
   const [first = { path: '', problem: '' }, ...more] = issues;
   const others = more.length > 0 ? ` (and ${more.length} more)` : '';
   return unusable(error, `${first.path} ${first.problem}${others}`, {

@@ -83,6 +83,7 @@ export function progressBar(): { update(done: number, total: number): void; stop
     barIncompleteChar: '░',
     barsize: 30,
     clearOnComplete: true,
+    linewrap: true,
     gracefulExit: false,
   });
   let started = false;

@@ -1,6 +1,6 @@
 import type { Ingestion, IngestionFinding, RecordOutcome } from '#decisions/contract-ingestion.js';
 import { inline, type Paint } from './output.js';
-import { counted, reasonText } from './words.js';
+import { counted, reasonText, section } from './words.js';
 
 /** What became of a folder. `status`: that of the job, or `dry_run`. */
 export type Report = Pick<Ingestion, 'status' | 'counts' | 'records' | 'findings'> & {
@@ -69,8 +69,4 @@ function byKind(findings: readonly IngestionFinding[], paint: Paint): string[] {
       ]),
     ]),
   );
-}
-
-function section(paint: Paint, title: string, groups: readonly string[][]): string[] {
-  return groups.length === 0 ? [] : ['', paint.bold(title), ...groups.flat()];
 }

@@ -1,16 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { basename, resolve } from 'node:path';
 import type { Command } from 'commander';
-import type { DocumentInput, IngestReceipt, Ingestion } from '#decisions/contract-ingestion.js';
+import type { IngestInput, IngestReceipt, Ingestion } from '#decisions/contract-ingestion.js';
 import { restOf, type Api } from './api.js';
 import { findServer } from './connection.js';
 import { EXIT, Failure } from './failure.js';
 import { readFolder } from './folder.js';
-import { followJob, stalled } from './ingest-job.js';
+import { followJob, progressBar } from './ingest-job.js';
 import { reportLines, type Report } from './ingest-report.js';
 import { interruption } from './interruption.js';
-import { outputFor, type Output, type OutputOptions } from './output.js';
-import { counted } from './words.js';
+import { endWith, inline, outputFor, type Output, type OutputOptions } from './output.js';
 
 interface Options extends OutputOptions {
   collection?: string;
@@ -45,46 +44,52 @@ async function ingest(folder: string, options: Options): Promise<void> {
   const output = outputFor(options);
   const { INGEST_LIMITS } = await import('#decisions/contract-ingestion.js');
   const { documents, links } = await readFolder(folder, INGEST_LIMITS);
-  const connection = await findServer();
-  const ofLinks = counted(links.length, 'symbolic link was', 'symbolic links were');
-  if (links.length > 0) output.note(`${ofLinks} not followed: ${links.join(', ')}`);
+  const api = restOf(await findServer());
+  if (links.length > 0)
+    output.note(`symbolic links are not followed: ${links.map(inline).join(', ')}`);
   const collection = options.collection ?? basename(resolve(folder));
   const request_id = options.requestId ?? randomUUID();
-  const api = restOf(connection);
-  const submit = submission(api, documents, { collection, request_id });
+  const submission = { documents, collection, request_id };
   if (options.dryRun) {
-    const receipt = await submit({ dry_run: true });
+    const receipt = await submit(api, { ...submission, dry_run: true });
     print(output, { collection, ...dryReport(receipt) });
     return;
   }
-  const receipt = await submit({});
-  const job = await followJob(api, receipt, output);
+  const receipt = await submit(api, submission);
+  const { job, why } = await watched(output, (onProgress) => followJob(api, receipt, onProgress));
   print(output, { collection, request_id, ...job });
-  if (job.status !== 'completed') throw unfinished(job, `--request-id ${request_id}`);
-  if (job.counts.queued > 0) output.note('\nSee what awaits a review: precedent pending');
+  if (why !== undefined) endWith(unfinished(job, why, request_id));
+  else if (job.counts.queued > 0) output.note('\nWhat awaits a review: precedent pending');
+}
+
+async function watched<T>(
+  output: Output,
+  work: (onProgress: (done: number, total: number) => void) => Promise<T>,
+): Promise<T> {
+  if (!output.watched) return work(() => undefined);
+  const bar = progressBar();
+  try {
+    return await work(bar.update);
+  } finally {
+    bar.stop();
+  }
 }
 
 /** Issues of the server name documents by number; a person knows their paths. */
-function submission(
-  api: Api,
-  documents: DocumentInput[],
-  more: { collection: string; request_id: string },
-) {
+async function submit(api: Api, input: IngestInput): Promise<IngestReceipt> {
   const named = (text: string): string =>
-    text.replace(/documents\[(\d+)\]/g, (whole, i: string) => {
-      const document = documents[Number(i)];
-      return document ? `${whole} (${document.path})` : whole;
+    text.replace(/documents\[(\d+)\]/g, (number: string, i: string) => {
+      const document = input.documents?.[Number(i)];
+      return document ? `${number} (${document.path})` : number;
     });
-  return async (mode: { dry_run?: true }): Promise<IngestReceipt> => {
-    try {
-      return await api.post<IngestReceipt>(['ingestions'], { documents, ...more, ...mode });
-    } catch (error) {
-      if (!(error instanceof Failure)) throw error;
-      const { exit, problem } = error;
-      const issues = problem.issues.map((i) => ({ ...i, path: named(i.path) }));
-      throw new Failure(exit, { ...problem, message: named(problem.message), issues });
-    }
-  };
+  try {
+    return await api.post<IngestReceipt>(['ingestions'], input);
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    const { exit, problem } = error;
+    const issues = problem.issues.map((issue) => ({ ...issue, path: named(issue.path) }));
+    throw new Failure(exit, { ...problem, message: named(problem.message), issues });
+  }
 }
 
 function dryReport(receipt: IngestReceipt): Omit<Report, 'collection'> {
@@ -99,17 +104,12 @@ function print(output: Output, report: Report): void {
   else output.json('precedent.ingestion/1', report);
 }
 
-function unfinished(job: Ingestion, again: string): Failure {
-  const known = { path: job.job_id, fix: `the server goes on; run the same command again with ${again} to see how it ends` };
-  if (interruption.aborted)
-    return new Failure(EXIT.interrupted, {
-      error: 'interrupted',
-      message: `interrupted: job ${job.job_id} is ${job.status}`,
-      ...known,
-    });
-  return new Failure(EXIT.incomplete, {
-    error: 'ingestion_incomplete',
-    message: `job ${job.job_id} is ${job.status}: ${stalled(job)}`,
-    ...known,
+function unfinished({ job_id, status }: Ingestion, why: string, request_id: string): Failure {
+  const exit = interruption.aborted ? EXIT.interrupted : EXIT.incomplete;
+  return new Failure(exit, {
+    error: interruption.aborted ? 'interrupted' : 'ingestion_incomplete',
+    message: `the end of ${job_id} is not known here, it was ${status}: ${why}`,
+    path: job_id,
+    fix: `the server goes on with it; the same command with --request-id ${request_id} shows how it ends`,
   });
 }

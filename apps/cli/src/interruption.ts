@@ -14,7 +14,7 @@ export function heedInterrupts(): void {
   });
 }
 
-/** Rejects when interrupted. */
+/** Ends early when interrupted. */
 export async function pause(ms: number): Promise<void> {
-  await delay(ms, undefined, { signal: interruption });
+  await delay(ms, undefined, { signal: interruption }).catch(() => undefined);
 }

@@ -1,6 +1,7 @@
 import pc from 'picocolors';
 import type { RefusalBody } from '#kernel/refusal.js';
 import { escapeUnseen } from '#kernel/text.js';
+import type { Failure } from './failure.js';
 
 export interface OutputOptions {
   json?: boolean;
@@ -82,8 +83,14 @@ function unitsOf(character: string): string {
 
 const FIELD = 7;
 
+/** The process ends with the failure's code once all is written; what was printed before stays valid. */
+export function endWith(failure: Failure): void {
+  sayProblem(failure.problem);
+  process.exitCode = failure.exit;
+}
+
 /** A refusal for a person: what, where, every issue that says more, and what helps. */
-export function sayProblem(problem: RefusalBody): void {
+function sayProblem(problem: RefusalBody): void {
   const paint = paintFor(process.stderr);
   const message = inline(problem.message);
   const field = (name: string, text: string): string => `  ${paint.dim(name.padEnd(FIELD))}${text}`;
@@ -93,7 +100,9 @@ export function sayProblem(problem: RefusalBody): void {
   const written = [
     `${paint.red('precedent:')} ${message}`,
     field('error', inline(problem.error)),
-    ...(problem.path === undefined || problem.path === '' ? [] : [field('path', inline(problem.path))]),
+    ...(problem.path === undefined || problem.path === ''
+      ? []
+      : [field('path', inline(problem.path))]),
     ...issues.map((text) => field('issue', text)),
     ...(problem.fix === undefined ? [] : [field('fix', inline(problem.fix))]),
   ];

@@ -22,8 +22,17 @@ export function counted(n: number, one: string, many = `${one}s`): string {
 }
 
 /** A name and what it stands for, in columns. */
-export function field(paint: Paint, name: string, text: string, width = 12): string {
-  return `  ${paint.dim(name.padEnd(width))}${text}`;
+export function field(paint: Paint, name: string, text: string, indent = '  '): string {
+  return `${indent}${paint.dim(name.padEnd(11))}${text}`;
+}
+
+/** A title over groups of lines; nothing where there are none. */
+export function section(
+  paint: Paint,
+  title: string,
+  groups: readonly (readonly string[])[],
+): string[] {
+  return groups.length === 0 ? [] : ['', paint.bold(title), ...groups.flat()];
 }
 
 /** A verbatim quote: every line of it is marked as one. */
@@ -63,7 +72,8 @@ const DUPLICATE = /^duplicate of \S+, which is (\w+)$/;
 export function reasonText(reason: string): string {
   const duplicate = DUPLICATE.exec(reason);
   if (duplicate) return `already in the ledger, ${duplicate[1] ?? ''}`;
-  if (reason.startsWith('conflict_opened ')) return 'contradicts a decision in force: a conflict is open';
+  if (reason.startsWith('conflict_opened '))
+    return 'contradicts a decision in force: a conflict is open';
   const parts = reason.split(', ');
   if (!parts.every((part) => part in REASONS)) return inline(reason);
   return parts.map((part) => REASONS[part] ?? part).join('; ');

@@ -21,7 +21,8 @@ export function linesOf(
 export function forksOf(links: readonly DocumentLink[]): Finding[] {
   const newerOf = new Map<string, string[]>();
   for (const { kind, newer, older } of links)
-    if (kind === 'supersedes' && newer !== older) newerOf.set(older, [...(newerOf.get(older) ?? []), newer]);
+    if (kind === 'supersedes' && newer !== older)
+      newerOf.set(older, [...(newerOf.get(older) ?? []), newer]);
   return [...newerOf]
     .filter(([, newer]) => newer.length > 1)
     .map(([older, newer]) => ({

@@ -42,6 +42,7 @@ export interface SourceView {
   title: string;
   type: string;
   sha256: string;
+  document?: string;
   uri?: string;
   author?: string;
   occurred_at?: string;
@@ -57,6 +58,7 @@ export function sourceView(reads: Reads, workspace: string, id: string): SourceV
     title: text('title'),
     type: text('type'),
     sha256: text('sha256'),
+    ...(row['document'] === null ? {} : { document: text('document') }),
     ...(row['uri'] === null ? {} : { uri: text('uri') }),
     ...(row['author'] === null ? {} : { author: text('author') }),
     ...(row['occurred_at'] === null ? {} : { occurred_at: text('occurred_at') }),

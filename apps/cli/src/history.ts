@@ -1,0 +1,75 @@
+import type { Command } from 'commander';
+import type { History, TimelineEntry } from '#decisions/contract.js';
+import { decisionFields, named } from './answer-text.js';
+import { restOf } from './api.js';
+import { findServer } from './connection.js';
+import { axesQuery, filled, withAxes, type AxesOptions } from './options.js';
+import { inline, outputFor, type OutputOptions, type Paint } from './output.js';
+import { allPages } from './pages.js';
+import { field, section, when } from './words.js';
+
+export function historyVerb(program: Command): void {
+  withAxes(
+    program
+      .command('history')
+      .summary('everything that happened in a topic')
+      .description('The timeline of a topic, oldest first, and the decisions in force.')
+      .argument('<topic>', 'id, name or alias of a topic', filled),
+  )
+    .option('--json', 'print it as JSON')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  precedent history "Use PostgreSQL"\n  precedent history adr-0001-use-sqlite --known-at 2025-01-01\n',
+    )
+    .action(showHistory);
+}
+
+async function showHistory(topic: string, options: OutputOptions & AxesOptions): Promise<void> {
+  const output = outputFor(options);
+  const api = restOf(await findServer());
+  const query = axesQuery(options);
+  const history = await allPages(
+    (cursor) => api.get<History>(['topics', topic, 'history'], { ...query, cursor, limit: '200' }),
+    (all, page) => all.timeline.push(...page.timeline),
+  );
+  if (output.readable) output.say(historyLines(history, output.paint));
+  else output.json('precedent.history/1', history);
+}
+
+function historyLines(history: History, paint: Paint): string[] {
+  const { empty_reason, aliases, heads, timeline, candidate_topics } = history;
+  const names = aliases.filter((alias) => alias !== history.name);
+  return [
+    paint.bold(named(history, paint)),
+    ...(names.length === 0 ? [] : [field(paint, 'also', names.map(inline).join(', '))]),
+    ...(empty_reason === undefined ? [] : ['', `  ${inline(empty_reason)}`]),
+    ...section(
+      paint,
+      'In force',
+      heads.map((head) => [`  ${inline(head.statement)}`, ...decisionFields(head, paint, '    ')]),
+    ),
+    ...section(
+      paint,
+      'Timeline',
+      timeline.map((entry) => entryLines(entry, paint)),
+    ),
+    ...section(
+      paint,
+      'Did you mean',
+      candidate_topics.map((t) => [`  ${named(t, paint)}`]),
+    ),
+  ];
+}
+
+function entryLines(entry: TimelineEntry, paint: Paint): string[] {
+  const { kind, superseded_by, supersedes, reason } = entry;
+  const told = (name: string, text: string | undefined): string[] =>
+    text === undefined || text === '' ? [] : [`    ${paint.dim(`${name}${inline(text)}`)}`];
+  return [
+    `  ${paint.dim(when(entry.recorded_at))}  ${inline(kind.replaceAll('_', ' ')).padEnd(17)}  ${inline(entry.statement)}`,
+    ...told('', `${entry.decision_id} by ${entry.actor}, position ${entry.position}`),
+    ...told('because ', reason),
+    ...told('supersedes ', supersedes.join(', ')),
+    ...told('superseded by ', superseded_by),
+  ];
+}

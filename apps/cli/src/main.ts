@@ -1,0 +1,79 @@
+import { Command, CommanderError } from 'commander';
+import { VERSION } from '../../server/src/version.js';
+import { askVerb } from './ask.js';
+import { contextVerb } from './context.js';
+import { EXIT, failureOf, unusable, type Failure } from './failure.js';
+import { historyVerb } from './history.js';
+import { ingestVerb } from './ingest.js';
+import { heedInterrupts } from './interruption.js';
+import { endWith, outputFor, surviveClosedPipes } from './output.js';
+import { pendingVerb } from './pending.js';
+import { reviewVerb } from './review.js';
+
+const HELP = `
+Examples:
+  precedent ingest docs/adr                       capture a folder of decision records
+  precedent ask "Which database do we use?"       what is decided, by whom, since when
+  precedent history "Use PostgreSQL"              everything that happened in a topic
+  precedent pending                               what awaits a review
+  precedent review <id> approve --reason "agreed on Monday"
+
+The server is the one that PRECEDENT_URL and PRECEDENT_KEY name, else the one that wrote client.json into
+PRECEDENT_DATA (default ./data). A .env file may hold all three.
+
+Exit codes: 0 ok, 1 refused by the server, 2 wrong usage or input, 3 unreachable, 4 incomplete, 5 not authorised,
+130 interrupted. Data goes to stdout, all else to stderr; with --json both are JSON on stdout. NO_COLOR is heeded.
+`;
+
+function build(): Command {
+  const program = new Command('precedent')
+    .description('What is decided, by whom, on what evidence, since when.')
+    .version(VERSION, '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'print this help')
+    .helpCommand(false)
+    .exitOverride()
+    // What it says of wrong usage is said in the form of every other refusal, below.
+    .configureOutput({ outputError: () => undefined })
+    .addHelpText('after', HELP);
+  for (const verb of [ingestVerb, askVerb, historyVerb, pendingVerb, reviewVerb, contextVerb])
+    verb(program);
+  return program;
+}
+
+/** Sets the exit code and lets the process end by itself, so that all output is written. */
+async function main(): Promise<void> {
+  surviveClosedPipes();
+  heedInterrupts();
+  const program = build();
+  try {
+    await program.parseAsync();
+  } catch (thrown) {
+    const failure = thrown instanceof CommanderError ? misused(program, thrown) : failureOf(thrown);
+    if (failure) end(failure);
+    else if (!(thrown instanceof CommanderError)) throw thrown;
+  }
+}
+
+/** Undefined where commander only ends what it was asked for: help or version. */
+function misused(program: Command, thrown: CommanderError): Failure | undefined {
+  if (thrown.exitCode === 0) return undefined;
+  const verb = program.commands.find((c) => c.name() === process.argv[2]);
+  // Called without a verb, it has printed its help instead of a complaint.
+  const said = thrown.code === 'commander.help' ? 'a command is missing' : thrown.message;
+  return unusable('usage', said.replace(/^error: /, ''), {
+    fix: `see ${['precedent', ...(verb ? [verb.name()] : []), '--help'].join(' ')}`,
+  });
+}
+
+function end(failure: Failure): void {
+  if (process.argv.includes('--json'))
+    outputFor({ json: true }).json('precedent.problem/1', failure.problem);
+  endWith(failure);
+}
+
+main().catch((defect: unknown) => {
+  process.stderr.write(
+    `${defect instanceof Error ? (defect.stack ?? defect.message) : String(defect)}\n`,
+  );
+  process.exitCode = EXIT.refused;
+});

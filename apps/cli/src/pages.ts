@@ -1,0 +1,18 @@
+interface Page {
+  next_cursor?: string;
+}
+
+/** Follows a list to its end: the first page, with what `add` takes over from each later one. */
+export async function allPages<T extends Page>(
+  load: (cursor: string | undefined) => Promise<T>,
+  add: (all: T, page: T) => void,
+): Promise<Omit<T, 'next_cursor'>> {
+  const { next_cursor, ...rest } = await load(undefined);
+  const all = rest as T;
+  for (let cursor = next_cursor; cursor !== undefined;) {
+    const page = await load(cursor);
+    add(all, page);
+    cursor = page.next_cursor;
+  }
+  return all;
+}

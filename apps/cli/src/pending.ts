@@ -1,0 +1,69 @@
+import { Option, type Command } from 'commander';
+import type { Pending, PendingItem } from '#decisions/contract-review.js';
+import { restOf } from './api.js';
+import { findServer } from './connection.js';
+import { filled } from './options.js';
+import { inline, outputFor, type OutputOptions, type Paint } from './output.js';
+import { allPages } from './pages.js';
+import { counted, field, reasonText, scopeText, valueText, when } from './words.js';
+
+interface Options extends OutputOptions {
+  topic?: string;
+  kind?: string;
+}
+
+const KINDS = ['candidate', 'conflict', 'ontology', 'dataset'];
+
+export function pendingVerb(program: Command): void {
+  program
+    .command('pending')
+    .summary('what awaits a review')
+    .description('Candidates and open conflicts, longest waiting first, each with the reasons.')
+    .option('--topic <name>', 'only of this topic', filled)
+    .addOption(new Option('--kind <kind>', 'only of this kind').choices(KINDS))
+    .option('--json', 'print it as JSON')
+    .option('-q, --quiet', 'no notes')
+    .addHelpText('after', '\nExamples:\n  precedent pending\n  precedent pending --kind conflict\n')
+    .action(showPending);
+}
+
+async function showPending(options: Options): Promise<void> {
+  const output = outputFor(options);
+  const api = restOf(await findServer());
+  const { topic, kind } = options;
+  const pending = await allPages(
+    (cursor) => api.get<Pending>(['pending'], { topic, kind, cursor, limit: '200' }),
+    (all, page) => all.items.push(...page.items),
+  );
+  if (!output.readable) {
+    output.json('precedent.pending/1', pending);
+    return;
+  }
+  output.say(pendingLines(pending.items, output.paint));
+  if (pending.items.some((item) => item.kind === 'candidate'))
+    output.note('\nReview one: precedent review <id> approve --reason "…"');
+}
+
+function pendingLines(items: readonly PendingItem[], paint: Paint): string[] {
+  if (items.length === 0) return ['Nothing awaits a review.'];
+  return [
+    paint.bold(`${counted(items.length, 'item awaits', 'items await')} a review`),
+    ...items.flatMap((item) => ['', ...itemLines(item, paint)]),
+  ];
+}
+
+function itemLines(item: PendingItem, paint: Paint): string[] {
+  const { kind, id, topic, statement, value, scope, reasons, content_hash } = item;
+  return [
+    `  ${paint.yellow(inline(kind))}  ${paint.bold(inline(statement ?? reasons[0] ?? ''))}`,
+    ...(statement === undefined ? reasons.slice(1) : reasons).map((reason) =>
+      field(paint, 'reason', reasonText(reason), '    '),
+    ),
+    ...(topic === undefined ? [] : [field(paint, 'topic', inline(topic), '    ')]),
+    ...(value === undefined ? [] : [field(paint, 'value', valueText(value), '    ')]),
+    ...(scope === undefined ? [] : [field(paint, 'scope', scopeText(scope), '    ')]),
+    field(paint, 'since', `${when(item.since)}, by ${inline(item.proposed_by)}`, '    '),
+    field(paint, 'id', inline(id), '    '),
+    ...(content_hash === '' ? [] : [field(paint, 'hash', inline(content_hash), '    ')]),
+  ];
+}

@@ -157,7 +157,11 @@ function addTo(hash, path) {
 }
 
 function read(path) {
-  return existsSync(path) ? readFileSync(path, 'utf8') : undefined;
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return undefined;
+  }
 }
 
 /**

@@ -1,41 +1,30 @@
 import { randomUUID } from 'node:crypto';
 import { Inject } from '@nestjs/common';
-import {
-  CommandHandler,
-  QueryHandler,
-  type ICommandHandler,
-  type IQueryHandler,
-} from '@nestjs/cqrs';
-import { workspaceView } from '#access/index.js';
+import { QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
 import { originOf, Streams } from '#event-store/streams.js';
 import type { Caller, Clock } from '#kernel/context.js';
 import { canonicalJson, derivedId, sha256 } from '#kernel/json.js';
 import { Refusal } from '#kernel/refusal.js';
-import { whenMs } from '#kernel/time.js';
 import { ReadModels } from '#projections/read-models.js';
 import { CLOCK } from '#projections/tokens.js';
 import type { Answer, History } from './contract.js';
 import type { Ingestion } from './contract-ingestion.js';
-import type { Pending, ReviewReceipt } from './contract-review.js';
+import type { Pending } from './contract-review.js';
 import type { WorkspaceContext } from './contract-workspace.js';
 import { storedAnswer } from './domain/answer.js';
-import { topicOf } from './domain/claim.js';
-import { isUnassigned } from './domain/ingestion-plan.js';
 import {
   GetDecisionHistory,
   GetIngestion,
   GetWorkspaceContext,
   ListPending,
   ResolveDecisionState,
-  ReviewDecision,
 } from './messages.js';
 import { answer } from './projections/answering.js';
 import { history } from './projections/history.js';
 import { ingestionView } from './projections/ingestions.js';
 import { pending } from './projections/review-queue.js';
 import { workspaceContext } from './projections/workspace-context.js';
-import { assignTopic, mayReview, reviewCommand } from './review.js';
-import { answerStream, answerStreams, topicStream, topicStreams } from './streams.js';
+import { answerStream, answerStreams } from './streams.js';
 
 const position = (at: string | undefined): number => Number(at ?? 0);
 
@@ -122,41 +111,5 @@ export class GetIngestionHandler implements IQueryHandler<GetIngestion> {
         fix: 'take the job_id that ingest returned',
       });
     }, position(input.at_least));
-  }
-}
-
-@CommandHandler(ReviewDecision)
-export class ReviewDecisionHandler implements ICommandHandler<ReviewDecision> {
-  constructor(
-    private readonly streams: Streams,
-    private readonly models: ReadModels,
-    @Inject(CLOCK) private readonly clock: Clock,
-  ) {}
-
-  async execute({ caller, input }: ReviewDecision): Promise<ReviewReceipt> {
-    const topic = topicOf(input.decision_id) ?? '~';
-    const stream = topicStream(caller.workspace, topic);
-    const { state } = await this.streams.load(topicStreams, stream);
-    mayReview(caller, input, state.decisions.get(input.decision_id));
-    const { zone } = this.models.now((reads) => workspaceView(reads, caller.workspace));
-    const timing = { nowMs: this.clock(), toMs: (when: string) => whenMs(when, zone) };
-    const origin = originOf(caller, randomUUID());
-    if (isUnassigned(topic) && input.action === 'approve')
-      return assignTopic(this.streams, this.models, origin, input, timing);
-    const done = await this.streams.execute(
-      topicStreams,
-      stream,
-      reviewCommand(input, timing),
-      origin,
-    );
-    return {
-      decision_id: input.decision_id,
-      state: done.state.decisions.get(input.decision_id)?.status ?? '',
-      topic,
-      position: String(done.position),
-      conflicts_opened: done.events.flatMap((e) =>
-        e.type === 'ConflictOpened' ? [e.data.conflict_id] : [],
-      ),
-    };
   }
 }

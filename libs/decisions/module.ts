@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { DecisionsController } from './decisions.controller.js';
 import * as handlers from './handlers.js';
 import { SubmitIngestionHandler } from './handlers-ingestion.js';
+import { ReviewDecisionHandler } from './handlers-review.js';
 import getDecisionHistory from './tools/get_decision_history.js';
 import getIngestionStatus from './tools/get_ingestion_status.js';
 import getWorkspaceContext from './tools/get_workspace_context.js';
@@ -12,7 +13,7 @@ import reviewDecision from './tools/review_decision.js';
 
 @Module({
   controllers: [DecisionsController],
-  providers: [...Object.values(handlers), SubmitIngestionHandler],
+  providers: [...Object.values(handlers), SubmitIngestionHandler, ReviewDecisionHandler],
 })
 export class DecisionsModule {}
 

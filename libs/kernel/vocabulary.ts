@@ -19,7 +19,8 @@ export type EventOf<V extends Vocabulary> = {
 }[keyof V & string];
 
 export interface Codec<V extends Vocabulary> {
-  readonly names: readonly string[];
+  /** Present version of each event type. */
+  readonly versions: ReadonlyMap<string, number>;
   /** Version to store, after the payload was checked: an event that its own schema rejects is a defect and is never stored. */
   encode(event: EventOf<V>): { version: number; data: Json };
   /** The event in its present version; undefined for a type that this vocabulary does not know. */
@@ -36,7 +37,7 @@ export function codec<V extends Vocabulary>(vocabulary: V): Codec<V> {
     }),
   );
   return {
-    names: [...kinds.keys()],
+    versions: new Map([...kinds].map(([name, kind]) => [name, kind.version])),
     encode(event) {
       const kind = kinds.get(event.type);
       if (!kind) throw new Error(`unknown event type ${event.type}`);

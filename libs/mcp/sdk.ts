@@ -95,10 +95,10 @@ export function sdkHttp(served: Served): SdkHttp {
   }
 
   const node = toNodeHandler({
-    fetch: async (request, options = {}) =>
-      (await isLegacyRequest(request, options.parsedBody))
-        ? legacy(request, options)
-        : modern.fetch(request, options),
+    fetch: async (request, options = {}) => {
+      const isLegacy = await isLegacyRequest(request, options.parsedBody);
+      return measured(await (isLegacy ? legacy(request, options) : modern.fetch(request, options)));
+    },
   });
 
   return {
@@ -110,6 +110,15 @@ export function sdkHttp(served: Served): SdkHttp {
     },
     close: () => modern.close(),
   };
+}
+
+/** JSON leaves with its length, as on the hot path. A stream has none. */
+async function measured(response: Response): Promise<Response> {
+  const { headers, status } = response;
+  if (headers.get('content-type') !== 'application/json') return response;
+  const body = await response.bytes();
+  headers.set('content-length', String(body.byteLength));
+  return new Response(body, { status, headers });
 }
 
 function callerIn(options: McpHandlerRequestOptions): Caller {

@@ -14,7 +14,7 @@ const TEST = /\.spec\.ts$|^(?:test|bench)\//;
 const ALLOWED: Readonly<Record<string, readonly RegExp[]>> = {
   '': [
     /^(?:contract|messages|handlers)(?:-[a-z-]+)?\.ts$/,
-    /^(?:index|module)\.ts$/,
+    /^(?:index|module|streams)\.ts$/,
     /^[a-z-]+\.controller\.ts$/,
     /^[a-z.-]+\.spec\.ts$/,
   ],

@@ -83,14 +83,14 @@ function excerpt(evidence: Evidence, { sources }: Answer, paint: Paint): string[
   return [...quoted(paint, lines(evidence.excerpt)), `    ${paint.dim(`from ${origin}`)}`];
 }
 
+/** Every decision that the answer shows: ids are for programs, people know statements. */
+function decisionsIn({ decision, alternatives, history }: Answer): DecisionView[] {
+  return [...(decision ? [decision] : []), ...alternatives, ...history];
+}
+
 function conflict(conflict: ConflictSummary, answer: Answer, paint: Paint): string[] {
-  const seen = [
-    ...answer.alternatives,
-    ...answer.history,
-    ...(answer.decision ? [answer.decision] : []),
-  ];
   const statement = (id: string): string => {
-    const decision = seen.find((d) => d.id === id);
+    const decision = decisionsIn(answer).find((d) => d.id === id);
     return decision ? `${inline(decision.statement)}  ${paint.dim(inline(id))}` : inline(id);
   };
   return [
@@ -100,8 +100,9 @@ function conflict(conflict: ConflictSummary, answer: Answer, paint: Paint): stri
   ];
 }
 
-function history({ history, history_truncated }: Answer, paint: Paint): string[] {
-  const statementOf = new Map(history.map((d) => [d.id, d.statement]));
+function history(answer: Answer, paint: Paint): string[] {
+  const { history, history_truncated } = answer;
+  const statementOf = new Map(decisionsIn(answer).map((d) => [d.id, d.statement]));
   const shown = history.map((d) => {
     const by = d.superseded_by;
     const successor =

@@ -7,7 +7,7 @@ import { bodyOf, exchange, failureOfReply } from './api.js';
 import { findServer, type Connection } from './connection.js';
 import { EXIT, Failure } from './failure.js';
 import { axesOf, filled, withAxes, type AxesOptions } from './options.js';
-import { outputFor, type OutputOptions } from './output.js';
+import { inline, outputFor, type OutputOptions } from './output.js';
 
 interface Options extends OutputOptions, AxesOptions {
   topic?: string;
@@ -21,13 +21,12 @@ export function askVerb(program: Command): void {
       .command('ask')
       .summary('what is decided?')
       .description(
-        'Asks for the decision in force, over MCP. The name or an alias of a topic gives its decision;\n' +
+        'Asks for the decision in force, over MCP. The name or an alias of a topic gives its decision; ' +
           'other words give suggestions.',
       )
       .argument('<question>', 'a topic, or words that may lead to one', filled)
       .option('--topic <name>', 'topic id, name or alias, when you know it', filled),
   )
-    .option('--json', 'print the answer as JSON')
     .addHelpText(
       'after',
       '\nExamples:\n  precedent ask "Use PostgreSQL"\n  precedent ask "How long do we keep logs?" --topic log-retention --scope region=eu\n' +
@@ -45,8 +44,13 @@ async function ask(question: string, options: Options): Promise<void> {
     ...(topic === undefined ? {} : { topic }),
     ...axesOf(options),
   });
-  if (output.readable) output.say(answerLines(answer, options.asOf, output.paint));
-  else output.json('precedent.answer/1', answer);
+  if (!output.readable) {
+    output.json('precedent.answer/1', answer);
+    return;
+  }
+  output.say(answerLines(answer, options.asOf, output.paint));
+  const [first] = answer.candidate_topics;
+  if (first) output.note(`\nAsk again with a name or an id: precedent ask ${inline(first.topic)}`);
 }
 
 async function resolve(connection: Connection, input: Record<string, unknown>): Promise<Answer> {
@@ -64,7 +68,7 @@ async function resolve(connection: Connection, input: Record<string, unknown>): 
     await client.connect(transport);
     const result = await client.callTool({ name: TOOL, arguments: input });
     if (result.isError === true) throw refusalIn(connection, result.content);
-    return result.structuredContent as unknown as Answer;
+    return result.structuredContent as Answer;
   } catch (error) {
     throw door.failure ?? asFailure(connection, error);
   } finally {

@@ -10,7 +10,6 @@ export function contextVerb(program: Command): void {
     .command('context')
     .summary('where you are, who you are, what is recorded')
     .description('The workspace, what this key may do in it, and how much it holds.')
-    .option('--json', 'print it as JSON')
     .addHelpText('after', '\nExamples:\n  precedent context\n  precedent context --json\n')
     .action(showContext);
 }

@@ -48,8 +48,9 @@ export async function readFolder(folder: string, limits: Limits): Promise<Folder
 }
 
 async function assertFolder(folder: string): Promise<void> {
-  const found = await stat(folder).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'ENOENT' && error.code !== 'ENOTDIR') throw unreadable(folder, error);
+  const found = await stat(folder).catch((error: unknown) => {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== 'ENOENT' && code !== 'ENOTDIR') throw unreadable(folder, error);
     throw unusable('no_such_folder', `${folder} does not exist`, {
       path: folder,
       fix: 'give the folder that holds the decision records, for example docs/adr',
@@ -75,7 +76,7 @@ async function markdownBelow(
       const path = below === '' ? entry.name : `${below}/${entry.name}`;
       const kind = kindOf(entry);
       if (kind === 'folder') waiting.push(path);
-      // The same folder bears the same paths on a system that takes names apart.
+      // Some systems decompose names: the same folder must bear the same paths on all of them.
       if (kind === 'link') links.push(path.normalize('NFC'));
       if (kind === 'file') files.push({ path: path.normalize('NFC'), file: join(folder, path) });
     }
@@ -124,11 +125,7 @@ function tooMany(folder: string, most: number): Failure {
   });
 }
 
-function several(
-  error: string,
-  issues: readonly [Issue, ...Issue[]] | Issue[],
-  fix: string,
-): Failure {
+function several(error: string, issues: readonly Issue[], fix: string): Failure {
   const [first = { path: '', problem: '' }, ...more] = issues;
   const others = more.length > 0 ? ` (and ${more.length} more)` : '';
   return unusable(error, `${first.path} ${first.problem}${others}`, {
@@ -142,12 +139,13 @@ async function orRefuse<T>(path: string, reading: Promise<T>): Promise<T> {
   try {
     return await reading;
   } catch (error) {
-    throw unreadable(path, error as NodeJS.ErrnoException);
+    throw unreadable(path, error);
   }
 }
 
-function unreadable(path: string, error: NodeJS.ErrnoException): Failure {
-  return unusable('unreadable_file', `${path} cannot be read (${error.code ?? error.message})`, {
+function unreadable(path: string, error: unknown): Failure {
+  const { code, message } = error as NodeJS.ErrnoException;
+  return unusable('unreadable_file', `${path} cannot be read (${code ?? message})`, {
     path,
     fix: 'make it readable, or move it out of the folder',
   });

@@ -16,7 +16,6 @@ export function historyVerb(program: Command): void {
       .description('The timeline of a topic, oldest first, and the decisions in force.')
       .argument('<topic>', 'id, name or alias of a topic', filled),
   )
-    .option('--json', 'print it as JSON')
     .addHelpText(
       'after',
       '\nExamples:\n  precedent history "Use PostgreSQL"\n  precedent history adr-0001-use-sqlite --known-at 2025-01-01\n',
@@ -38,6 +37,7 @@ async function showHistory(topic: string, options: OutputOptions & AxesOptions):
 
 function historyLines(history: History, paint: Paint): string[] {
   const { empty_reason, aliases, heads, timeline, candidate_topics } = history;
+  const statementOf = new Map(timeline.map((entry) => [entry.decision_id, entry.statement]));
   const names = aliases.filter((alias) => alias !== history.name);
   return [
     paint.bold(named(history, paint)),
@@ -51,7 +51,7 @@ function historyLines(history: History, paint: Paint): string[] {
     ...section(
       paint,
       'Timeline',
-      timeline.map((entry) => entryLines(entry, paint)),
+      timeline.map((entry) => entryLines(entry, statementOf, paint)),
     ),
     ...section(
       paint,
@@ -61,15 +61,18 @@ function historyLines(history: History, paint: Paint): string[] {
   ];
 }
 
-function entryLines(entry: TimelineEntry, paint: Paint): string[] {
+type Statements = ReadonlyMap<string, string>;
+
+function entryLines(entry: TimelineEntry, statementOf: Statements, paint: Paint): string[] {
   const { kind, superseded_by, supersedes, reason } = entry;
+  const name = (id: string): string => statementOf.get(id) ?? id;
   const told = (name: string, text: string | undefined): string[] =>
     text === undefined || text === '' ? [] : [`    ${paint.dim(`${name}${inline(text)}`)}`];
   return [
     `  ${paint.dim(when(entry.recorded_at))}  ${inline(kind.replaceAll('_', ' ')).padEnd(17)}  ${inline(entry.statement)}`,
     ...told('', `${entry.decision_id} by ${entry.actor}, position ${entry.position}`),
     ...told('because ', reason),
-    ...told('supersedes ', supersedes.join(', ')),
-    ...told('superseded by ', superseded_by),
+    ...supersedes.flatMap((id) => told('supersedes ', name(id))),
+    ...told('superseded by ', superseded_by && name(superseded_by)),
   ];
 }

@@ -1,6 +1,6 @@
 import type { Ingestion, IngestionFinding, RecordOutcome } from '#decisions/contract-ingestion.js';
 import { inline, type Paint } from './output.js';
-import { counted, reasonText, section } from './words.js';
+import { counted, findingText, reasonText, section } from './words.js';
 
 /** What became of a folder. `status`: that of the job, or `dry_run`. */
 export type Report = Pick<Ingestion, 'status' | 'counts' | 'records' | 'findings'> & {
@@ -62,7 +62,7 @@ function byKind(findings: readonly IngestionFinding[], paint: Paint): string[] {
     paint,
     'Findings: nothing was changed to make them fit',
     [...groups].map(([kind, members]) => [
-      `  ${inline(kind.replaceAll('_', ' '))}`,
+      `  ${findingText(kind)}`,
       ...members.flatMap((finding) => [
         `    ${paint.dim(finding.documents.map(inline).join(', '))}`,
         `      ${inline(finding.detail)}`,

@@ -22,15 +22,13 @@ export function ingestVerb(program: Command): void {
     .command('ingest')
     .summary('capture a folder of decision records')
     .description(
-      'Sends every *.md and *.markdown file below a folder to the ledger and tells what became of each.\n' +
+      'Sends every *.md and *.markdown file below a folder to the ledger and tells what became of each. ' +
         'Either the whole folder can be read and is sent, or nothing is. The same folder again stores nothing twice.',
     )
     .argument('<folder>', 'folder of decision records, like docs/adr')
     .option('--collection <name>', 'name that the folder keeps in the ledger (default: its own)')
     .option('--dry-run', 'only say what would happen')
     .option('--request-id <key>', 'idempotency key: the same key again shows the same job')
-    .option('--json', 'print the result as JSON')
-    .option('-q, --quiet', 'no progress and no notes')
     .addHelpText(
       'after',
       '\nExamples:\n  precedent ingest docs/adr --dry-run\n  precedent ingest docs/adr --collection backend\n' +
@@ -69,7 +67,7 @@ async function watched<T>(
   if (!output.watched) return work(() => undefined);
   const bar = progressBar();
   try {
-    return await work(bar.update);
+    return await work((done, total) => bar.update(done, total));
   } finally {
     bar.stop();
   }
@@ -99,7 +97,7 @@ function dryReport(receipt: IngestReceipt): Omit<Report, 'collection'> {
   return { status, counts, records_total, records, findings };
 }
 
-function print(output: Output, report: Report): void {
+function print(output: Output, report: Report & { request_id?: string }): void {
   if (output.readable) output.say(reportLines(report, output.paint));
   else output.json('precedent.ingestion/1', report);
 }

@@ -37,6 +37,10 @@ function build(): Command {
     .addHelpText('after', HELP);
   for (const verb of [ingestVerb, askVerb, historyVerb, pendingVerb, reviewVerb, contextVerb])
     verb(program);
+  for (const verb of program.commands)
+    verb
+      .option('--json', 'print the result as one JSON document')
+      .option('-q, --quiet', 'no progress and no notes');
   return program;
 }
 

@@ -21,8 +21,6 @@ export function pendingVerb(program: Command): void {
     .description('Candidates and open conflicts, longest waiting first, each with the reasons.')
     .option('--topic <name>', 'only of this topic', filled)
     .addOption(new Option('--kind <kind>', 'only of this kind').choices(KINDS))
-    .option('--json', 'print it as JSON')
-    .option('-q, --quiet', 'no notes')
     .addHelpText('after', '\nExamples:\n  precedent pending\n  precedent pending --kind conflict\n')
     .action(showPending);
 }

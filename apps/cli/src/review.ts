@@ -41,7 +41,6 @@ export function reviewVerb(program: Command): void {
     .option('--effective-from <date>', 'approve: start of validity; revoke: when it ceases to hold')
     .option('--effective-to <date>', 'approve: end of validity')
     .option('--topic <name>', 'approve: the topic of a candidate that has none yet')
-    .option('--json', 'print the receipt as JSON')
     .addHelpText(
       'after',
       '\nExamples:\n  precedent review adr-0005-use-kafka.0123456789ab approve --reason "agreed on Monday"\n' +

@@ -43,7 +43,7 @@ export function quoted(paint: Paint, text: readonly string[], indent = '  '): st
 /** `2023-01-01 to 2024-03-01`, as far as it is stated. */
 export function validityText(decision: DecisionView): string {
   const { effective_from: from, effective_to, ended_at } = decision;
-  const to = ended_at ?? effective_to;
+  const to = ended_at?.replace(/T00:00:00(?:\.0+)?Z$/, '') ?? effective_to;
   const start = from === undefined ? `approved ${when(decision.approved_at)}` : when(from);
   return to === undefined ? `since ${start}` : `${start} to ${when(to)}`;
 }
@@ -52,8 +52,11 @@ export function validityText(decision: DecisionView): string {
 const REASONS: Readonly<Record<string, string>> = {
   awaiting_review: 'proposed as a candidate',
   confirms_head: 'says the same as the decision in force: added as its evidence',
+  empty: 'no text in it',
   evidence_unverified: 'no verified quote supports it',
+  index: 'an index',
   no_decision_text: 'no text of it states what was decided',
+  readme: 'a readme',
   requires_governor: 'needs the approval of somebody who may govern',
   status_deprecated: 'its status is deprecated',
   status_draft: 'its status is draft',
@@ -63,6 +66,7 @@ const REASONS: Readonly<Record<string, string>> = {
   status_unstated: 'it states no status',
   superseded_without_approved_successor: 'superseded, but nothing approved replaces it',
   supersession_ring: 'supersedes itself by a ring of links',
+  template: 'a template',
   topic_unassigned: 'names no topic',
 };
 
@@ -75,6 +79,12 @@ export function reasonText(reason: string): string {
   if (reason.startsWith('conflict_opened '))
     return 'contradicts a decision in force: a conflict is open';
   const parts = reason.split(', ');
-  if (!parts.every((part) => part in REASONS)) return inline(reason);
-  return parts.map((part) => REASONS[part] ?? part).join('; ');
+  if (parts.every((part) => part in REASONS))
+    return parts.map((part) => REASONS[part] ?? part).join('; ');
+  // A word with an explanation of its own.
+  return inline(reason.replace(/^[a-z_]+: /, ''));
+}
+
+export function findingText(kind: string): string {
+  return inline(kind.replace(/^one_sided_/, 'one-sided_').replaceAll('_', ' '));
 }

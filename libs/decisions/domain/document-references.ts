@@ -27,6 +27,9 @@ const KNOWN = new RegExp(`^(?:${PREFIX})$`, 'i');
 const FILE_NAME = String.raw`[\w./-]*\w\.(?:md|markdown|mdx)\b|\b\d{3,8}[-_][A-Za-z][\w-]*`;
 const NUMBERED = String.raw`\b(?:${PREFIX}|${WORDED})[ \u00a0_-]?#?[ \u00a0]?0*\d{1,5}\b(?![.,]?\d)`;
 const JOINED = String.raw`\b[A-Z]{1,5}-?\d{1,5}\b(?![.,]?\d)`;
+const WORDS = new RegExp(`^${WORDED}$`);
+const ID_AT_START =
+  /^[\s[(#"'“‘`*]*(?:([A-Za-z]+(?: [A-Za-z.]+){0,3}?)[ \u00a0_-]?#?[ \u00a0]?)?0*(\d{1,5})(?=$|[^\w]|_)/;
 const BARE = new RegExp(`https?://[^\\s)>\\]]+|(?i:${FILE_NAME}|${NUMBERED})|${JOINED}`, 'g');
 
 /** Whether this prefix means a record wherever it is written, as `S` in `S3` does not. */
@@ -36,17 +39,12 @@ export function isRecordPrefix(prefix: string): boolean {
 
 /** The id a text begins with: a link's label, a title, a written reference. */
 export function idAtStart(text: string): RecordId | undefined {
-  const match =
-    /^[\s[(#"'“‘`*]*(?:([A-Za-z]+(?: [A-Za-z.]+){0,3}?)[ \u00a0_-]?#?[ \u00a0]?)?0*(\d{1,5})(?![\d])(?=$|[^\w]|_)/.exec(
-      text.slice(0, 80),
-    );
+  const match = ID_AT_START.exec(text.slice(0, 80));
   if (match === null) return undefined;
   const prefix = (match[1] ?? '').toLowerCase();
-  if (prefix.includes(' ') || /^(?:decision|record)s?$/.test(prefix))
-    return new RegExp(`^${WORDED}$`).test(prefix)
-      ? { prefix: '', number: match[2] ?? '' }
-      : undefined;
-  return { prefix, number: match[2] ?? '' };
+  const number = match[2] ?? '';
+  if (WORDS.test(prefix)) return { prefix: '', number };
+  return prefix.includes(' ') ? undefined : { prefix, number };
 }
 
 /** The id in a file's name (`ADR025-remove-x`, `0009_read_models`, `D1`); a leading date is none. */

@@ -1,23 +1,63 @@
+import { randomUUID } from 'node:crypto';
+import { Inject } from '@nestjs/common';
+import { CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
+import { workspaceView } from '#access/index.js';
+import { originOf, Streams, type Origin } from '#event-store/streams.js';
+import { isGovernor, type Caller, type Clock } from '#kernel/context.js';
 import { derivedId, type Json } from '#kernel/json.js';
-import { isGovernor, type Caller } from '#kernel/context.js';
 import { Refusal, invalid } from '#kernel/refusal.js';
-import type { Origin, Streams } from '#event-store/streams.js';
-import type { ReadModels } from '#projections/read-models.js';
+import { whenMs } from '#kernel/time.js';
+import { ReadModels } from '#projections/read-models.js';
+import { CLOCK } from '#projections/tokens.js';
 import type { ReviewInput, ReviewReceipt } from './contract-review.js';
 import { contentHash, decisionId, topicId, topicOf } from './domain/claim.js';
+import { isUnassigned } from './domain/ingestion-plan.js';
 import type { TopicCommand } from './domain/topic.js';
 import type { Approval, Decision, Timing } from './domain/topic-state.js';
 import type { Proposed } from './domain/topic.events.js';
+import { ReviewDecision } from './messages.js';
 import { claimById } from './projections/claim-queries.js';
 import { topicsNamed } from './projections/topics.js';
 import { topicStream, topicStreams } from './streams.js';
 
+@CommandHandler(ReviewDecision)
+export class ReviewDecisionHandler implements ICommandHandler<ReviewDecision> {
+  constructor(
+    private readonly streams: Streams,
+    private readonly models: ReadModels,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
+
+  async execute({ caller, input }: ReviewDecision): Promise<ReviewReceipt> {
+    const topic = topicOf(input.decision_id) ?? '~';
+    const stream = topicStream(caller.workspace, topic);
+    const { state } = await this.streams.load(topicStreams, stream);
+    mayReview(caller, input, state.decisions.get(input.decision_id));
+    const { zone } = this.models.now((reads) => workspaceView(reads, caller.workspace));
+    const timing = { nowMs: this.clock(), toMs: (when: string) => whenMs(when, zone) };
+    const origin = originOf(caller, randomUUID());
+    if (isUnassigned(topic) && input.action === 'approve')
+      return assignTopic(this.streams, this.models, origin, input, timing);
+    const done = await this.streams.execute(
+      topicStreams,
+      stream,
+      reviewCommand(input, timing),
+      origin,
+    );
+    return {
+      decision_id: input.decision_id,
+      state: done.state.decisions.get(input.decision_id)?.status ?? '',
+      topic,
+      position: String(done.position),
+      conflicts_opened: done.events.flatMap((e) =>
+        e.type === 'ConflictOpened' ? [e.data.conflict_id] : [],
+      ),
+    };
+  }
+}
+
 /** O-07: governing is for governors; O-13 ruling QO-13: a proposer may withdraw his own candidate. */
-export function mayReview(
-  caller: Caller,
-  input: ReviewInput,
-  decision: Decision | undefined,
-): void {
+function mayReview(caller: Caller, input: ReviewInput, decision: Decision | undefined): void {
   if (isGovernor(caller)) return;
   if (input.action === 'retract' && decision?.proposedBy === caller.principal) return;
   throw new Refusal(
@@ -34,7 +74,7 @@ export function mayReview(
   );
 }
 
-export function reviewCommand(input: ReviewInput, timing: Timing): TopicCommand {
+function reviewCommand(input: ReviewInput, timing: Timing): TopicCommand {
   const { decision_id: decisionId, reason } = input;
   refuseForeignFields(input);
   switch (input.action) {
@@ -82,7 +122,7 @@ function refuseForeignFields(input: ReviewInput): void {
  * Approves a candidate that has no topic yet by proposing and approving it in the one that the reviewer names, then withdraws it where
  * it waited. Cut short in between it can be sent again: the claim is recognised in its topic.
  */
-export async function assignTopic(
+async function assignTopic(
   streams: Streams,
   models: ReadModels,
   origin: Origin,

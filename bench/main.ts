@@ -1,0 +1,61 @@
+import { writeFileSync } from 'node:fs';
+import { cpus } from 'node:os';
+import { resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { Bench, type Row } from './bench.js';
+import { endChildren } from './children.js';
+import { FILES } from './files.js';
+import type { Result } from './measure.js';
+import { commands } from './rows/commands.js';
+import { commandsOverHttp } from './rows/commands-http.js';
+import { resolveOverMcp } from './rows/resolve.js';
+import { table } from './table.js';
+
+const ROWS: readonly Row[] = [commands, commandsOverHttp, resolveOverMcp];
+const USAGE = 'usage: npm run bench -- [--quick] [--profile FOLDER] [row …]';
+
+const say = (text: string): void => void process.stdout.write(`${text}\n`);
+
+async function main(): Promise<number> {
+  const known = ROWS.flatMap((row) => row.ids);
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: { quick: { type: 'boolean', default: false }, profile: { type: 'string' } },
+  });
+  const strange = positionals.filter((id) => !known.includes(id));
+  if (strange.length > 0) throw new Error(`no row ${strange.join(', ')}; rows: ${known.join(' ')}`);
+  const ids = new Set(positionals.length > 0 ? positionals : known);
+
+  const profile = values.profile === undefined ? undefined : resolve(values.profile);
+  const bench = new Bench(values.quick, profile, say);
+  for (const signal of ['SIGINT', 'SIGTERM'] as const)
+    process.once(signal, () => {
+      endChildren();
+      bench.clean();
+      process.exit(130);
+    });
+  const results: Result[] = [];
+  try {
+    for (const row of ROWS) {
+      if (!row.ids.some((id) => ids.has(id))) continue;
+      say(`${row.ids.filter((id) => ids.has(id)).join(', ')} …`);
+      results.push(...(await row.run(bench, ids)));
+    }
+  } finally {
+    endChildren();
+    bench.clean();
+  }
+  say(`\n${table(results)}`);
+  const machine = { node: process.version, cpus: cpus().length, model: cpus()[0]?.model };
+  const report = { at: new Date().toISOString(), quick: values.quick, machine, results };
+  writeFileSync(FILES.results, `${JSON.stringify(report, null, 2)}\n`);
+  return 0;
+}
+
+main().then(
+  (code) => process.exit(code),
+  (error: unknown) => {
+    process.stderr.write(`bench: ${error instanceof Error ? error.stack ?? '' : String(error)}\n${USAGE}\n`);
+    process.exit(1);
+  },
+);

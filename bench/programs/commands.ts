@@ -1,0 +1,68 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { CommandBus } from '@nestjs/cqrs';
+import { ReviewDecision } from '#decisions/messages.js';
+import type { Application, assemble as Assemble } from '../../apps/server/src/application.js';
+import type { createLog as CreateLog } from '../../apps/server/src/log.js';
+import type { readSettings as ReadSettings } from '../../apps/server/src/settings.js';
+import { FILES, OWNER_KEY } from '../files.js';
+import { concurrently } from '../measure.js';
+import { reviewAt } from '../seed.js';
+import { serve } from './program.js';
+
+// B1a: the whole server but its doors' sockets; approvals go onto the Nest bus as any door puts them there.
+const { assemble } = (await import(FILES.application)) as { assemble: typeof Assemble };
+const { createLog } = (await import(FILES.log)) as { createLog: typeof CreateLog };
+const { readSettings } = (await import(FILES.settings)) as { readSettings: typeof ReadSettings };
+
+export interface Ran {
+  perSecond: number;
+  /** Position of the log before the first command. */
+  from: number;
+  loopDelayP99: number;
+  /** Until the read models had seen everything, after the last acknowledgement. */
+  settleMs: number;
+}
+
+let application: Application | undefined;
+
+function opened(): Application {
+  if (!application) throw new Error('not open');
+  return application;
+}
+
+async function open(dir: string): Promise<void> {
+  const settings = { PRECEDENT_DATA: dir, PRECEDENT_BOOTSTRAP_KEY: OWNER_KEY };
+  application = await assemble(readSettings(settings), createLog('warn'));
+  await application.ledger.models.settled();
+}
+
+async function run(input: { first: number; count: number; width: number }): Promise<Ran> {
+  const { app, ledger, authenticate } = opened();
+  const caller = await authenticate(OWNER_KEY);
+  if (!caller) throw new Error('no caller');
+  const bus = app.get(CommandBus);
+  const commands = Array.from(
+    { length: input.count },
+    (_, i) => new ReviewDecision(caller, reviewAt(input.first + i)),
+  );
+  const from = await ledger.store.end();
+  const delay = monitorEventLoopDelay({ resolution: 1 });
+  delay.enable();
+  const started = performance.now();
+  await concurrently(commands, input.width, (command) => bus.execute(command));
+  const took = performance.now() - started;
+  delay.disable();
+  await ledger.projector.reach(await ledger.store.end(), 120_000);
+  return {
+    perSecond: (input.count / took) * 1_000,
+    from,
+    loopDelayP99: delay.percentile(99) / 1e6,
+    settleMs: performance.now() - started - took,
+  };
+}
+
+async function close(): Promise<void> {
+  await opened().close();
+}
+
+serve({ open, run, close });

@@ -1,0 +1,165 @@
+import { openSqliteStore } from '#event-store/sqlite.js';
+import type { NewEvent } from '#event-store/event-store.js';
+import { canonicalJson, derivedId, sha256 } from '#kernel/json.js';
+import { contentHash, decisionId } from '#decisions/domain/claim.js';
+import {
+  topicCodec,
+  type Proposed,
+  type TopicEvent,
+  type TopicVocabulary,
+} from '#decisions/domain/topic.events.js';
+import { sourceCodec } from '#sources/domain/source.events.js';
+import { sourceId } from '#sources/index.js';
+import type { Codec, EventOf, Vocabulary } from '#kernel/vocabulary.js';
+import { concurrently } from './measure.js';
+
+/** The workspace that a server creates on an empty ledger. */
+const WORKSPACE = 'main';
+const ACTOR = { principal: 'owner', kind: 'person', credential: 'prec_BENCHKEY' } as const;
+const AT_ONCE = 256;
+const TOPICS_PER_SOURCE = 10;
+
+const SUBJECTS = ['retention', 'encryption', 'hosting', 'pricing', 'support', 'branching'];
+const OBJECTS = ['invoices', 'backups', 'logs', 'contracts', 'releases', 'tickets', 'profiles'];
+
+/** The n-th topic, always the same: a name, and one claim about it with its evidence. */
+export function topicAt(n: number): { topic: string; name: string; claim: Proposed } {
+  const subject = SUBJECTS[n % SUBJECTS.length] ?? '';
+  const object = OBJECTS[n % OBJECTS.length] ?? '';
+  const topic = `${subject}-of-${object}-${n}`;
+  const years = (n % 9) + 1;
+  const statement = `The ${subject} of ${object} in unit ${n} is settled at ${years} years, reviewed each spring.`;
+  const said = {
+    statement,
+    value: { years, unit: n },
+    scope: { region: n % 2 === 0 ? 'eu' : 'us' },
+    effective_from: '2024-01-01',
+    supersedes: [],
+    relations: [],
+    evidence: [
+      {
+        source_id: sourceAt(n).source_id,
+        excerpt: statement,
+        start: 120,
+        end: 120 + statement.length,
+        verbatim: true,
+      },
+    ],
+  };
+  return {
+    topic,
+    name: `${subject} of ${object} ${n}`,
+    claim: {
+      ...said,
+      decision_id: decisionId(topic, said),
+      content_hash: contentHash(said),
+      reasons: ['not_decided'],
+      proposed_by: ACTOR.principal,
+      origin: `job_bench#${n}`,
+    },
+  };
+}
+
+export function topicStreamAt(n: number): string {
+  return `topic-${WORKSPACE}-${topicAt(n).topic}`;
+}
+
+function sourceAt(n: number) {
+  const title = `Minutes ${Math.floor(n / TOPICS_PER_SOURCE)}`;
+  const hash = sha256(title);
+  const document = `minutes/${title}`;
+  return {
+    source_id: sourceId(WORKSPACE, document, hash),
+    sha256: hash,
+    bytes: 4_000,
+    title,
+    type: 'meeting_notes',
+    document,
+    occurred_at: '2024-01-15',
+  };
+}
+
+/**
+ * Appends topics `0` to `count − 1` straight to the engine, each in one append: opened, named and proposed; with `approved`
+ * decided as well. Their revisions are 0, 1, 2 and 3.
+ */
+export async function seedTopics(dir: string, count: number, approved: boolean): Promise<void> {
+  const store = await openSqliteStore(dir, { clock: Date.now });
+  try {
+    const topics = Array.from({ length: count }, (_, n) => n);
+    await concurrently(topics, AT_ONCE, async (n) => {
+      if (n % TOPICS_PER_SOURCE === 0) {
+        const data = sourceAt(n);
+        const stream = `source-${WORKSPACE}-${data.source_id}`;
+        const captured = { type: 'SourceCaptured', data } as const;
+        await store.append(stream, -1, [recorded(sourceCodec, captured, stream)]);
+      }
+      const stream = topicStreamAt(n);
+      const events = eventsOf(n, approved).map((event, i) =>
+        recorded<TopicVocabulary>(topicCodec, event, `${stream}@${i}`),
+      );
+      await store.append(stream, -1, events);
+    });
+  } finally {
+    await store.close();
+  }
+}
+
+function eventsOf(n: number, approved: boolean): TopicEvent[] {
+  const { topic, name, claim } = topicAt(n);
+  const proposed: TopicEvent[] = [
+    { type: 'TopicOpened', data: { topic, name } },
+    { type: 'TopicAliased', data: { topic, aliases: [name, `unit ${n} ${name}`] } },
+    { type: 'DecisionProposed', data: { ...claim, reasons: approved ? [] : claim.reasons } },
+  ];
+  return approved ? [...proposed, approvalOf(n)] : proposed;
+}
+
+/** What an approval of the n-th topic's claim appends. */
+function approvalOf(n: number): TopicEvent {
+  const { claim } = topicAt(n);
+  return {
+    type: 'DecisionApproved',
+    data: {
+      decision_id: claim.decision_id,
+      content_hash: claim.content_hash,
+      reason: REASON,
+      effective_from: '2024-01-01',
+      starts_at: '2024-01-01T00:00:00.000Z',
+      supersedes: [],
+    },
+  };
+}
+
+function recorded<V extends Vocabulary>(codec: Codec<V>, event: EventOf<V>, place: string): NewEvent {
+  const { version, data } = codec.encode(event);
+  const command = derivedId('bench', place);
+  return {
+    id: derivedId(command, place),
+    type: event.type,
+    version,
+    workspace: WORKSPACE,
+    actor: ACTOR,
+    causation: command,
+    correlation: command,
+    payload: canonicalJson(data),
+  };
+}
+
+const REASON = 'agreed in the meeting of the board';
+
+/** The body of the review that approves the n-th topic's claim. */
+export function reviewAt(n: number): {
+  decision_id: string;
+  action: 'approve';
+  reason: string;
+  content_hash: string;
+} {
+  const { claim } = topicAt(n);
+  return {
+    decision_id: claim.decision_id,
+    action: 'approve',
+    reason: REASON,
+    content_hash: claim.content_hash,
+  };
+}

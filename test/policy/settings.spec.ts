@@ -7,7 +7,8 @@ describe('settings', () => {
   it('docs/operations.md lists each with its default and description', () => {
     const rows = readFileSync('docs/operations.md', 'utf8')
       .split('\n')
-      .filter((line) => line.startsWith('| `PRECEDENT_'));
+      .filter((line) => line.startsWith('| `PRECEDENT_'))
+      .map((line) => line.replace(/ +/g, ' '));
     const expected = Object.entries(SETTINGS).map(([name, setting]) => {
       const standard = 'default' in setting ? ` \`${setting.default}\` ` : ' ';
       return `| \`PRECEDENT_${name}\` |${standard}| ${setting.description.replace(/: (prec_<[^.]*>)\./, ': `$1`.')} |`;

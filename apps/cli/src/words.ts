@@ -44,7 +44,7 @@ export function quoted(paint: Paint, text: readonly string[], indent = '  '): st
 export function validityText(decision: DecisionView): string {
   const { effective_from: from, effective_to, ended_at } = decision;
   const to = ended_at?.replace(/T00:00:00(?:\.0+)?Z$/, '') ?? effective_to;
-  const start = from === undefined ? `approved ${when(decision.approved_at)}` : when(from);
+  const start = from === undefined ? `its approval (${when(decision.approved_at)})` : when(from);
   return to === undefined ? `since ${start}` : `${start} to ${when(to)}`;
 }
 

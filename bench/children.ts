@@ -38,7 +38,9 @@ function watched(child: ChildProcess): ChildProcess {
 }
 
 const environment = (): NodeJS.ProcessEnv =>
-  Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('PRECEDENT_')));
+  Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !name.startsWith('PRECEDENT_')),
+  );
 
 /** With `--profile`, what Node is told so that a subject leaves a CPU profile when it ends. */
 function profiled(bench: Bench, name: string): string[] {

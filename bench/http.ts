@@ -49,14 +49,14 @@ interface Answer {
 function wholeAnswer(bytes: Buffer): Answer | undefined {
   const end = bytes.indexOf(HEAD_END);
   if (end < 0) return undefined;
-  const head = bytes.latin1Slice(0, end);
+  const head = bytes.toString('latin1', 0, end);
   const length = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1];
   const whole =
     length === undefined
       ? bytes.subarray(-LAST_CHUNK.length).equals(LAST_CHUNK)
       : bytes.length >= end + HEAD_END.length + Number(length);
   if (!whole) return undefined;
-  return { status: head.slice(9, 12), body: bytes.utf8Slice(end + HEAD_END.length) };
+  return { status: head.slice(9, 12), body: bytes.toString('utf8', end + HEAD_END.length) };
 }
 
 /** Far cheaper than `node:http`, so that the machine's time goes to the server. One request at a time. */

@@ -35,27 +35,36 @@ async function main(): Promise<number> {
       process.exit(130);
     });
   const results: Result[] = [];
-  try {
-    for (const row of ROWS) {
-      if (!row.ids.some((id) => ids.has(id))) continue;
-      say(`${row.ids.filter((id) => ids.has(id)).join(', ')} …`);
+  let failed = 0;
+  for (const row of ROWS) {
+    const wanted = row.ids.filter((id) => ids.has(id));
+    if (wanted.length === 0) continue;
+    say(`${wanted.join(', ')} …`);
+    try {
       results.push(...(await row.run(bench, ids)));
+    } catch (error) {
+      failed += 1;
+      process.stderr.write(`bench: ${wanted.join(', ')}: ${textOf(error)}\n`);
+    } finally {
+      endChildren();
+      bench.clean();
     }
-  } finally {
-    endChildren();
-    bench.clean();
   }
   say(`\n${table(results)}`);
   const machine = { node: process.version, cpus: cpus().length, model: cpus()[0]?.model };
   const report = { at: new Date().toISOString(), quick: values.quick, machine, results };
   writeFileSync(FILES.results, `${JSON.stringify(report, null, 2)}\n`);
-  return 0;
+  return failed === 0 ? 0 : 1;
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
 main().then(
   (code) => process.exit(code),
   (error: unknown) => {
-    process.stderr.write(`bench: ${error instanceof Error ? error.stack ?? '' : String(error)}\n${USAGE}\n`);
+    process.stderr.write(`bench: ${textOf(error)}\n${USAGE}\n`);
     process.exit(1);
   },
 );

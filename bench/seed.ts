@@ -60,10 +60,6 @@ export function topicAt(n: number): { topic: string; name: string; claim: Propos
   };
 }
 
-export function topicStreamAt(n: number): string {
-  return `topic-${WORKSPACE}-${topicAt(n).topic}`;
-}
-
 function sourceAt(n: number) {
   const title = `Minutes ${Math.floor(n / TOPICS_PER_SOURCE)}`;
   const hash = sha256(title);
@@ -94,8 +90,9 @@ export async function seedTopics(dir: string, count: number, approved: boolean):
         const captured = { type: 'SourceCaptured', data } as const;
         await store.append(stream, -1, [recorded(sourceCodec, captured, stream)]);
       }
-      const stream = topicStreamAt(n);
-      const events = eventsOf(n, approved).map((event, i) =>
+      const { topic, events: said } = historyOf(n, approved);
+      const stream = `topic-${WORKSPACE}-${topic}`;
+      const events = said.map((event, i) =>
         recorded<TopicVocabulary>(topicCodec, event, `${stream}@${i}`),
       );
       await store.append(stream, -1, events);
@@ -105,33 +102,34 @@ export async function seedTopics(dir: string, count: number, approved: boolean):
   }
 }
 
-function eventsOf(n: number, approved: boolean): TopicEvent[] {
+function historyOf(n: number, approved: boolean): { topic: string; events: TopicEvent[] } {
   const { topic, name, claim } = topicAt(n);
-  const proposed: TopicEvent[] = [
+  const { decision_id, content_hash } = claim;
+  const events: TopicEvent[] = [
     { type: 'TopicOpened', data: { topic, name } },
     { type: 'TopicAliased', data: { topic, aliases: [name, `unit ${n} ${name}`] } },
     { type: 'DecisionProposed', data: { ...claim, reasons: approved ? [] : claim.reasons } },
   ];
-  return approved ? [...proposed, approvalOf(n)] : proposed;
+  if (approved)
+    events.push({
+      type: 'DecisionApproved',
+      data: {
+        decision_id,
+        content_hash,
+        reason: REASON,
+        effective_from: '2024-01-01',
+        starts_at: '2024-01-01T00:00:00.000Z',
+        supersedes: [],
+      },
+    });
+  return { topic, events };
 }
 
-/** What an approval of the n-th topic's claim appends. */
-function approvalOf(n: number): TopicEvent {
-  const { claim } = topicAt(n);
-  return {
-    type: 'DecisionApproved',
-    data: {
-      decision_id: claim.decision_id,
-      content_hash: claim.content_hash,
-      reason: REASON,
-      effective_from: '2024-01-01',
-      starts_at: '2024-01-01T00:00:00.000Z',
-      supersedes: [],
-    },
-  };
-}
-
-function recorded<V extends Vocabulary>(codec: Codec<V>, event: EventOf<V>, place: string): NewEvent {
+function recorded<V extends Vocabulary>(
+  codec: Codec<V>,
+  event: EventOf<V>,
+  place: string,
+): NewEvent {
   const { version, data } = codec.encode(event);
   const command = derivedId('bench', place);
   return {

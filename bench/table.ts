@@ -1,6 +1,17 @@
 import type { Result } from './measure.js';
 
-const HEAD = ['row', 'work', 'median', 'worst', 'reference', 'its worst', 'ratio', 'worst', 'bar', ''];
+const HEAD = [
+  'row',
+  'work',
+  'median',
+  'worst',
+  'reference',
+  'its worst',
+  'ratio',
+  'worst',
+  'bar',
+  '',
+];
 
 /** For people; `results.json` has every run. */
 export function table(results: readonly Result[]): string {

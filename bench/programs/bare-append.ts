@@ -51,7 +51,10 @@ function answer(request: IncomingMessage, response: ServerResponse): void {
     const body = JSON.parse(Buffer.concat(chunks).toString()) as Body;
     const id = decodeURIComponent(request.url?.split('/')[3] ?? '');
     const end = (status: number, text: string): void => {
-      const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) };
+      const headers = {
+        'content-type': 'application/json',
+        'content-length': Buffer.byteLength(text),
+      };
       response.writeHead(status, headers).end(text);
     };
     append(id, body).then(

@@ -11,7 +11,10 @@ const server = createServer((request, response) => {
   request.on('end', () => {
     const { id } = JSON.parse(Buffer.concat(chunks).toString()) as { id: unknown };
     const text = JSON.stringify({ ...reply, id });
-    const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) };
+    const headers = {
+      'content-type': 'application/json',
+      'content-length': Buffer.byteLength(text),
+    };
     response.writeHead(200, headers).end(text);
   });
 });

@@ -73,7 +73,7 @@ export const resolveOverMcp: Row = {
 };
 
 function question(i: number): string {
-  const { topic } = topicAt((i * STRIDE) % DECISIONS);
+  const { topic, claim } = topicAt((i * STRIDE) % DECISIONS);
   const headers = {
     authorization: `Bearer ${OWNER_KEY}`,
     'mcp-protocol-version': PROTOCOL,
@@ -84,7 +84,7 @@ function question(i: number): string {
     method: 'tools/call',
     params: {
       name: 'resolve_decision_state',
-      arguments: { question: 'What is decided here?', topic },
+      arguments: { question: 'What is decided here?', topic, scope: claim.scope },
       _meta: {
         'io.modelcontextprotocol/protocolVersion': PROTOCOL,
         'io.modelcontextprotocol/clientInfo': { name: 'precedent-bench', version: '1.0.0' },

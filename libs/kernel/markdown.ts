@@ -129,8 +129,7 @@ function toBlocks(leaves: readonly Leaf[], definitions: ReadonlyMap<string, stri
     const block: Block = {
       kind: node.type,
       ...inlineText(node, definitions),
-      start: node.position?.start.offset ?? 0,
-      end: node.position?.end.offset ?? 0,
+      ...placeOf(node),
       depth,
       quoted,
       listLevel,
@@ -140,6 +139,10 @@ function toBlocks(leaves: readonly Leaf[], definitions: ReadonlyMap<string, stri
     if (divides) under = [...under, block];
   }
   return blocks;
+}
+
+function placeOf({ position }: Node): { start: number; end: number } {
+  return { start: position?.start.offset ?? 0, end: position?.end.offset ?? 0 };
 }
 
 function inlineText(block: Node, definitions: ReadonlyMap<string, string>): LinkedText {

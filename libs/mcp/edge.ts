@@ -73,6 +73,11 @@ export class McpEdge {
     }
   }
 
+  /** Requests that were answered without the SDK. */
+  get hotAnswers(): number {
+    return this.#hot?.taken ?? 0;
+  }
+
   /** Serves one client on a pair of streams until either ends. */
   serveStdio(authenticate: Authenticate, stdin: Readable, stdout: Writable): StdioConnection {
     return serveStdio(this.#served, authenticate, stdin, stdout);

@@ -16,7 +16,7 @@ import type { Tool } from './tool.js';
 type Members = Readonly<Record<string, unknown>>;
 
 /** A message that is canonical in all that does not depend on the era. */
-interface Request {
+interface Canonical {
   readonly id: string | number;
   readonly method: string;
   readonly params: Members;
@@ -34,7 +34,7 @@ const LEGACY_VERSIONS: ReadonlySet<string> = new Set(SUPPORTED_PROTOCOL_VERSIONS
 const LEGACY: Era = { afterCall: '', afterList: '' };
 
 const MEMBERS = new Set(['jsonrpc', 'id', 'method', 'params']);
-const PARAMS = new Map([
+const PARAMS: ReadonlyMap<unknown, ReadonlySet<string>> = new Map([
   ['tools/call', new Set(['name', 'arguments', '_meta'])],
   ['tools/list', new Set(['_meta'])],
 ]);
@@ -76,7 +76,7 @@ export class HotPath {
 
   /** The body of a 200 answer. Undefined where the SDK must answer; then nothing has run. */
   take(caller: Caller, req: IncomingMessage, message: unknown): Promise<string> | undefined {
-    const request = requestIn(message);
+    const request = canonicalIn(message);
     if (!request || !this.#isAddressed(req)) return undefined;
     const era = this.#eraOf(req.headers, request);
     if (!era) return undefined;
@@ -96,7 +96,7 @@ export class HotPath {
   }
 
   /** Undefined where headers and envelope do not name one era that is served. */
-  #eraOf(headers: IncomingHttpHeaders, { method, params, meta }: Request): Era | undefined {
+  #eraOf(headers: IncomingHttpHeaders, { method, params, meta }: Canonical): Era | undefined {
     // Clients without a session have none to name.
     if (headers['mcp-session-id'] !== undefined) return undefined;
     const version = headers['mcp-protocol-version'];
@@ -128,7 +128,7 @@ export class HotPath {
     return holds;
   }
 
-  async #list(caller: Caller, { id }: Request, { afterList }: Era): Promise<string> {
+  async #list(caller: Caller, { id }: Canonical, { afterList }: Era): Promise<string> {
     this.taken += 1;
     const tools = this.#served.catalog.list(caller);
     let json = this.#lists.get(tools);
@@ -140,7 +140,7 @@ export class HotPath {
     tool: Tool,
     args: Members,
     caller: Caller,
-    { id }: Request,
+    { id }: Canonical,
     { afterCall }: Era,
   ): Promise<string> {
     this.taken += 1;
@@ -152,27 +152,27 @@ export class HotPath {
   }
 }
 
-function requestIn(message: unknown): Request | undefined {
-  if (!isMembers(message) || !hasOnly(message, MEMBERS) || message['jsonrpc'] !== '2.0')
-    return undefined;
-  const { id, method, params = {} } = message;
-  const known = typeof method === 'string' ? PARAMS.get(method) : undefined;
-  if (!known || !isToken(id) || !isMembers(params) || !hasOnly(params, known)) return undefined;
+function canonicalIn(message: unknown): Canonical | undefined {
+  if (!isMembers(message) || !hasOnly(message, MEMBERS)) return undefined;
+  const { jsonrpc, id, method, params = {} } = message;
+  const names = PARAMS.get(method);
+  if (jsonrpc !== '2.0' || !isToken(id) || !names) return undefined;
+  if (!isMembers(params) || !hasOnly(params, names)) return undefined;
   const { _meta: meta = {} } = params;
-  return isMembers(meta) && isMeta(meta)
-    ? { id, method: method as string, params, meta }
-    : undefined;
+  return isMeta(meta) ? { id, method: method as string, params, meta } : undefined;
 }
 
-function isMeta(meta: Members): boolean {
+function isMeta(meta: unknown): meta is Members {
+  if (!isMembers(meta)) return false;
   for (const name in meta) if (name.startsWith(RESERVED) && !ENVELOPE.has(name)) return false;
   const { progressToken } = meta;
   return progressToken === undefined || isToken(progressToken);
 }
 
-/** A claim of the newer era in the envelope contradicts a header of the older one, and a header that names none. */
+/** Without a header it is an older client still; an envelope that names a version speaks of the newer era. */
 function isLegacy(version: string | string[] | undefined, meta: Members): boolean {
-  if (version !== undefined && !LEGACY_VERSIONS.has(String(version))) return false;
+  if (version !== undefined && !(typeof version === 'string' && LEGACY_VERSIONS.has(version)))
+    return false;
   return !(PROTOCOL_VERSION_META_KEY in meta);
 }
 

@@ -19,7 +19,7 @@ export async function mountMcp(fastify: FastifyInstance, edge: McpEdge): Promise
     scope.route({
       method: ['POST', 'GET', 'DELETE'],
       url: '/mcp',
-      handler: async (request, reply) => hand(edge, request, reply),
+      handler: (request, reply) => hand(edge, request, reply),
     });
   });
 }

@@ -3,7 +3,7 @@ import { Type } from 'class-transformer';
 import type { Caller } from '#kernel/context.js';
 import { Refusal } from '#kernel/refusal.js';
 import { Doc, IsScope, IsText, IsValue, IsWhen, OrNull } from '#kernel/shape-decorators.js';
-import { createMcpEdge, type McpEdge } from '#mcp/edge.js';
+import { createMcpEdge, type McpEdge, type McpEdgeOptions } from '#mcp/edge.js';
 import { tool, type Buses, type Tool } from '#mcp/tool.js';
 
 /** Tools of every kind of outcome, a handful of keys, and no context: what the edge's own tests serve. */
@@ -108,7 +108,16 @@ const someone = (principal: string, more: Partial<Caller> = {}): Caller => ({
   ...more,
 });
 
+const KINDS = ['person', 'agent', 'service'] as const;
+const ROLES = ['member', 'approver', 'admin', 'owner'] as const;
+
+/** By key: four people and programs by name, and one caller of every kind and role (`key-agent-approver`). */
 export const fixtureCallers: Readonly<Record<string, Caller>> = {
+  ...Object.fromEntries(
+    KINDS.flatMap((kind) =>
+      ROLES.map((role) => [`key-${kind}-${role}`, someone(`${kind}-${role}`, { kind, role })]),
+    ),
+  ),
   'key-member': someone('mia'),
   'key-admin': someone('ada', { role: 'admin' }),
   'key-agent': someone('bot', { kind: 'agent', role: 'owner' }),
@@ -120,8 +129,12 @@ export interface Defect {
   incident: string;
 }
 
-export function fixtureEdge(defects: Defect[] = []): McpEdge {
+export function fixtureEdge(
+  defects: Defect[] = [],
+  options: Pick<McpEdgeOptions, 'hotPath'> = {},
+): McpEdge {
   return createMcpEdge({
+    ...options,
     tools: fixtureTools,
     buses: {} as Buses,
     serverInfo: { name: 'fixture', version: '1.2.3', title: 'Fixture' },

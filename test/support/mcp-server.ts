@@ -1,4 +1,5 @@
 import { fastify, type FastifyInstance } from 'fastify';
+import { type McpEdge } from '#mcp/edge.js';
 import { mountMcp } from '#mcp/mount.js';
 import { fixtureCallers, fixtureEdge, type Defect } from './mcp-fixture.js';
 
@@ -6,6 +7,7 @@ import { fixtureCallers, fixtureEdge, type Defect } from './mcp-fixture.js';
 export async function fixtureServer(
   defects: Defect[] = [],
   port = 0,
+  edge: McpEdge = fixtureEdge(defects),
 ): Promise<{ app: FastifyInstance; url: string }> {
   const app = fastify();
   app.addHook('onRequest', async (request, reply) => {
@@ -15,6 +17,6 @@ export async function fixtureServer(
     if (caller) request.caller = caller;
     else return reply.code(401).header('www-authenticate', 'Bearer').send({ error: 'no' });
   });
-  await mountMcp(app, fixtureEdge(defects));
+  await mountMcp(app, edge);
   return { app, url: `${await app.listen({ port, host: '127.0.0.1' })}/mcp` };
 }

@@ -119,21 +119,22 @@ function unreachable(connection: Connection, error: unknown): Failure {
 function causeOf(error: unknown): { why: string; code: string } {
   if (!(error instanceof Error)) return { why: String(error), code: '' };
   if (error.name === 'TimeoutError')
-    return { why: `no reply within ${PATIENCE / 1000} s`, code: '' };
+    return { why: `no reply within ${PATIENCE / 1000} s`, code: 'TIMEOUT' };
   const cause = error.cause instanceof Error ? error.cause : error;
   const code = 'code' in cause && typeof cause.code === 'string' ? cause.code : '';
   return { why: cause.message === '' ? code : cause.message, code };
 }
 
-const NEVER_SENT =
-  /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)$/;
+/** Errors of a connection that came about: what was sent may have arrived. */
+const BROKEN =
+  /^(?:ECONNRESET|EPIPE|ETIMEDOUT|TIMEOUT|UND_ERR_(?:SOCKET|HEADERS_TIMEOUT|BODY_TIMEOUT))$/;
 
 /** Where no connection came about, nothing was written; where one broke, nobody here knows. */
 function ofWrite(error: unknown): unknown {
   if (!(error instanceof Failure)) return error;
   const { problem } = error;
   if (problem.error === 'outcome_unknown') return new Failure(EXIT.incomplete, problem);
-  if (problem.error !== 'unreachable' || NEVER_SENT.test(String(error.cause))) return error;
+  if (problem.error !== 'unreachable' || !BROKEN.test(String(error.cause))) return error;
   return new Failure(EXIT.incomplete, {
     error: 'outcome_unknown',
     message: `${problem.message}: whether it was stored is not known here`,

@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import { readClientFile } from '../../server/src/client-file.js';
 import { EXIT, Failure, unusable } from './failure.js';
-import { commandLineSettings } from './settings.js';
 
 /** The server to talk to and the key to show it. */
 export interface Connection {
@@ -14,6 +13,8 @@ export interface Connection {
 
 /** From `PRECEDENT_URL` and `PRECEDENT_KEY`, else from the `client.json` that a server on this machine wrote into its data folder. */
 export async function findServer(): Promise<Connection> {
+  // Reading them loads a quarter of this program: help and wrong usage do without.
+  const { commandLineSettings } = await import('./settings.js');
   const settings = commandLineSettings();
   const path = join(settings.DATA, 'client.json');
   const file = await readClientFile(settings.DATA);
@@ -21,18 +22,27 @@ export async function findServer(): Promise<Connection> {
   if (url === undefined) throw noServer(path);
   const address = addressOf(url);
   const own = given(settings.KEY);
-  if (own !== undefined) return { url: address, key: own, keyFrom: 'PRECEDENT_KEY' };
+  if (own !== undefined) return { url: address, key: sendable(own), keyFrom: 'PRECEDENT_KEY' };
   // The key of one server is never shown to another.
   const same =
     file !== undefined && given(file.url) !== undefined && addressOf(file.url) === address;
   const key = same ? given(file.key) : undefined;
   if (key === undefined) throw noKey(address, path);
-  return { url: address, key, keyFrom: path };
+  return { url: address, key: sendable(key), keyFrom: path };
 }
 
 /** An empty variable is one that is not set; a file may hold anything. */
 function given(value: unknown): string | undefined {
   return typeof value === 'string' && value.trim() !== '' ? value.trim() : undefined;
+}
+
+/** A header carries no other characters; what is wrong with the key itself is for the server to say, to nobody else. */
+function sendable(key: string): string {
+  if (/^[!-~]+$/.test(key)) return key;
+  throw unusable('invalid_key', 'the key holds characters that no key has', {
+    path: 'PRECEDENT_KEY',
+    fix: 'copy it whole, without spaces or quotation marks',
+  });
 }
 
 function addressOf(text: string): string {

@@ -1,4 +1,3 @@
-import { SingleBar } from 'cli-progress';
 import type { IngestReceipt, Ingestion } from '#decisions/contract-ingestion.js';
 import type { Api } from './api.js';
 import { EXIT, Failure } from './failure.js';
@@ -72,29 +71,4 @@ function justSubmitted({ job_id = '', position = '0', records_total }: IngestRec
   const counts = { stored: 0, skipped: 0, queued: 0 };
   const nothing = { counts, records_total, records: [], findings: [], submitted_at: '' };
   return { job_id, status: 'running', position, ...nothing };
-}
-
-/** A bar on stderr. It leaves the cursor and the signals alone, so that nothing is to be put right when the process ends. */
-export function progressBar(): { update(done: number, total: number): void; stop(): void } {
-  const bar = new SingleBar({
-    stream: process.stderr,
-    format: 'Ingesting {bar} {value}/{total} documents',
-    barCompleteChar: '█',
-    barIncompleteChar: '░',
-    barsize: 30,
-    clearOnComplete: true,
-    linewrap: true,
-    gracefulExit: false,
-  });
-  let started = false;
-  return {
-    update: (done, total) => {
-      if (started) bar.update(done);
-      else bar.start(total, done);
-      started = true;
-    },
-    stop: () => {
-      if (started) bar.stop();
-    },
-  };
 }

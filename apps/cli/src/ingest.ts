@@ -6,7 +6,7 @@ import { restOf, type Api } from './api.js';
 import { findServer } from './connection.js';
 import { EXIT, Failure } from './failure.js';
 import { readFolder } from './folder.js';
-import { followJob, progressBar } from './ingest-job.js';
+import { followJob } from './ingest-job.js';
 import { reportLines, type Report } from './ingest-report.js';
 import { interruption } from './interruption.js';
 import { endWith, inline, outputFor, type Output, type OutputOptions } from './output.js';
@@ -65,6 +65,7 @@ async function watched<T>(
   work: (onProgress: (done: number, total: number) => void) => Promise<T>,
 ): Promise<T> {
   if (!output.watched) return work(() => undefined);
+  const { progressBar } = await import('./progress.js');
   const bar = progressBar();
   try {
     return await work((done, total) => bar.update(done, total));

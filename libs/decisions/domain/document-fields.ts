@@ -41,50 +41,45 @@ export function fieldsOf(source: string, markdown: Markdown): Field[] {
 }
 
 function fieldsIn(block: Block, raw: string): Field[] {
-  const fields: Field[] = [];
-  const lines = linesOf(block.text);
   const rawLines = raw.split(/\r\n|\r|\n/);
-  for (let i = 0; i < lines.length && fields.length < MAX_FIELDS; i += 1) {
-    const from = lines[i]?.from ?? 0;
-    const text = block.text.slice(from, lines[i]?.to);
-    const match = LABEL.exec(text) ?? DATE_LABEL.exec(text);
-    if (match === null) continue;
-    const label = match[1] ?? '';
-    const table = text.trimStart().startsWith('|');
-    let last = i;
-    // A wrapped value goes on until the next label.
-    while (!table && last + 1 < lines.length && !isLabelled(block.text, lines[last + 1])) last += 1;
-    const end = lines[last]?.to ?? block.text.length;
-    const to = table ? from + text.replace(/[\s|]+$/, '').length : end;
-    const content = sliceText(block, from + match[0].length, to);
-    const written = rawValue(rawLines[i] ?? '', label);
-    fields.push({
-      label: label.toLowerCase().replace(/[\s_-]+/g, ' '),
+  const lines = linesOf(block.text);
+  const labelled = lines.filter(({ label }) => label !== '').slice(0, MAX_FIELDS);
+  return labelled.map((line, i) => {
+    // A wrapped value goes on until the next label; a cell of a table ends with its row.
+    const end = labelled[i + 1]?.from ?? block.text.length + 1;
+    const to = line.cell ? line.to : end - 1;
+    const content = sliceText(block, line.value, to);
+    return {
+      label: line.label.toLowerCase().replace(/[\s_-]+/g, ' '),
       content,
-      raw: written === '' ? content.text : written,
-      line: sliceText(block, from, to),
-    });
-    i = last;
-  }
-  return fields;
+      raw: rawValue(rawLines[line.index] ?? '', line.label) || content.text,
+      line: sliceText(block, line.from, to),
+    };
+  });
 }
 
 interface Line {
+  index: number;
   from: number;
+  /** Offset of the value behind the label. */
+  value: number;
   to: number;
+  /** As written; empty for a line without one. */
+  label: string;
+  cell: boolean;
 }
 
 function linesOf(text: string): Line[] {
   let from = 0;
-  return text.split('\n').map((line) => {
-    const at = { from, to: from + line.length };
-    from = at.to + 1;
+  return text.split('\n').map((line, index) => {
+    const match = LABEL.exec(line) ?? DATE_LABEL.exec(line);
+    const cell = line.trimStart().startsWith('|');
+    const length = cell ? line.replace(/[\s|]+$/, '').length : line.length;
+    const value = from + (match?.[0].length ?? 0);
+    const at = { index, from, value, to: from + length, label: match?.[1] ?? '', cell };
+    from += line.length + 1;
     return at;
   });
-}
-
-function isLabelled(text: string, line: Line | undefined): boolean {
-  return line !== undefined && LABEL.test(text.slice(line.from, line.to));
 }
 
 /** The value in the source: what follows the label on its line, without comments. */

@@ -28,12 +28,12 @@ export const PASSIVE = /\b(?:is|are|was|were|been|be)\b/i;
 export const DENIED =
   /\b(?:not|never|no longer|cannot|if|whether|unless|would|could|might|instead of|rather than|without)\b|n['’]t\b/i;
 export const STATUS_ONLY =
-  /^[^\p{L}\p{N}\uE000]*(?:accepted|approved|adopted|agreed|decided|ratified|proposed|rejected|deprecated|amended)\b[\s\p{P}\d]*(?:(?:and|but|then)\s*)?$/iu;
+  /^[^\p{L}\p{N}\uE000]*(?:accepted|approved|adopted|agreed|decided|ratified|proposed|rejected|deprecated|amended)\b[\s\p{P}\p{S}\d]*(?:(?:and|but|then)\s*)?$/iu;
 export const CLAUSE = /(?:[,;:(—–]|\s-)\s*$/;
 export const CONTINUED = /^[\s,;&]*(?:and|but|then)?[\s,]*(?:also)?\s*$/i;
 /** What may stand between the verb and its object without changing who replaces what. */
 export const FILLER =
-  /^(?:[\s:,"'“‘(*`-]|\b(?:by|the|our|an?|earlier|previous|prior|former|old|existing|original|decisions?|records?|adrs?|documents?|number|no\.|approach|choice|policy|made|taken|described|documented|recorded|in|from|of|parts?|portions?|some|aspects?|sections?|all)\b)*$/i;
+  /^(?:[\s:,"'“‘([*`-]|\b(?:by|the|our|an?|earlier|previous|prior|former|old|existing|original|decisions?|records?|adrs?|documents?|number|no\.|approach|choice|policy|made|taken|described|documented|recorded|in|from|of|parts?|portions?|some|aspects?|sections?|all)\b)*$/i;
 export const SOME_OF = /\b(?:parts?|portions?|some|aspects?|sections?)\b/i;
 export const BETWEEN_OBJECTS =
   /^[\s"'”’)\]]*(?:,|;|&|and|as well as|,\s*and)\s+(?:also\s+|by\s+|the\s+)*$/i;

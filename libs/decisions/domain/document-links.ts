@@ -1,6 +1,7 @@
 import type { ReadDocument } from './document.js';
 import type { DocumentIndex } from './document-resolve.js';
 import type { Context, Statement } from './document-statements.js';
+import { shown } from './document-text.js';
 import type { DocumentLink, Finding, LinkKind } from './document-types.js';
 
 /** The weaker of two claims about the same pair is kept: what only one side calls a full supersession retires nothing. */
@@ -45,12 +46,12 @@ function settle(
   const resolution = index.resolve(other, from);
   if (resolution.kind === 'found') {
     if (resolution.dangling === undefined) return resolution.path;
-    const detail = `${path} gives ${resolution.dangling} as ${said}, which is no record here; by its name ${resolution.path} is meant`;
+    const detail = `${path} gives ${shown(resolution.dangling)} as ${said}, which is no record here; by its name ${resolution.path} is meant`;
     findings.push({ kind: 'dangling_link', documents: [path, resolution.path], detail });
     return resolution.path;
   }
   if (resolution.kind === 'several') {
-    const detail = `${path} names ${other.label} as ${said}, which may be any of ${resolution.paths.join(', ')}`;
+    const detail = `${path} names ${shown(other.label)} as ${said}, which may be any of ${resolution.paths.join(', ')}`;
     findings.push({
       kind: 'ambiguous_link',
       documents: [path, ...resolution.paths],
@@ -98,7 +99,7 @@ function oneSided({ kind, newer, older, statedBy }: DocumentLink): Finding[] {
 }
 
 function unclear(path: string, mentions: readonly { label: string }[]): Finding {
-  const names = mentions.map(({ label }) => label).join(', ');
+  const names = shown(mentions.map(({ label }) => label).join(', '));
   const detail = `${path} is superseded and names several records (${names}), none of them as its successor`;
   return { kind: 'ambiguous_link', documents: [path], detail };
 }

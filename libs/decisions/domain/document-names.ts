@@ -6,6 +6,7 @@ import {
   stemOf,
   type RecordId,
 } from './document-references.js';
+import { clipped } from './document-text.js';
 
 /** What a document is called, and where. */
 export interface Names {
@@ -17,14 +18,13 @@ export interface Names {
   directory: string;
   /** Doxygen's `{#anchor}` of the heading. */
   anchor: string | undefined;
-  /** The title is the document's own, not made from its file name. */
-  titled: boolean;
 }
 
 /** Folders that hold records everywhere and so name nothing. */
 const GENERIC =
   /^(?:docs?|documentation|adrs?|rfcs?|records?|decisions?|decision-(?:records?|log)|architecture|arch|architectur(?:e|al)-decisions?(?:-records?|-log)?|design|development|src|content|pages)$/i;
-const ANCHOR = /\s*\{#([\w-]+)\}\s*$/;
+const ANCHOR = /\s*\{#([\w-]{1,100})\}\s*$/;
+const LONGEST_TITLE = 300;
 const TITLE_ID =
   /^\[?(?:([A-Za-z]+)[ _-]?#?|(?:decision(?: record)?) #?)?0*(\d{1,5})\]?(\s*[:.)–—]+(?!\d)\s*|\s+-\s+|\s+|$)/i;
 const TEMPLATE_ID = /^(?:[A-Za-z]+[ _-]?)?(?:x{2,}|n{1,4}|z{2,}|\{[^}]*\}|number)\s*[:.)]\s*/i;
@@ -41,27 +41,29 @@ export function namesOf(
   const written = (heading ?? '').replace(/\s+/g, ' ').trim();
   const anchor = ANCHOR.exec(written)?.[1];
   const { id: ofTitle, prefix, rest } = splitTitle(written.replace(ANCHOR, ''), ofStem);
-  const titled = rest !== '' && !isPlaceholder(rest);
-  const space = namespaceOf(directory);
-  const number = /\d{1,5}/.exec(stem)?.[0];
-  const named = /^[A-Za-z]+[-_ ]?\d{1,5}/.exec(stem)?.[0];
-  const identifiers = [
-    ...(space === undefined ? [] : [`${space}/${ofStem === undefined ? stem : (number ?? stem)}`]),
-    ...(ofStem !== undefined && ofStem.prefix !== '' && named !== undefined ? [named] : []),
-    prefix,
-    ...(anchor === undefined ? [] : [anchor]),
-    stem,
-    ...(ofStem === undefined ? [] : [number ?? '']),
-  ];
   return {
-    title: titled ? rest : readable(stem),
-    identifiers: [...new Set(identifiers.filter((name) => name !== ''))],
+    title: rest === '' || isPlaceholder(rest) ? readable(stem) : clipped(rest, LONGEST_TITLE),
+    identifiers: identifiersOf(stem, directory, prefix, anchor),
     ids: [ofStem, ofTitle].filter((id) => id !== undefined),
     stem,
     directory,
     anchor,
-    titled,
   };
+}
+
+function identifiersOf(
+  stem: string,
+  directory: string,
+  ofTitle: string,
+  anchor: string | undefined,
+): string[] {
+  const id = idOfStem(stem);
+  const number = id === undefined ? '' : (/\d{1,5}/.exec(stem)?.[0] ?? '');
+  const coined = id === undefined || id.prefix === '' ? '' : (/^\D+\d{1,5}/.exec(stem)?.[0] ?? '');
+  const space = namespaceOf(directory);
+  const spaced = space === undefined ? '' : `${space}/${number === '' ? stem : number}`;
+  const names = [spaced, coined, ofTitle, anchor ?? '', stem, number];
+  return [...new Set(names.filter((name) => name !== ''))];
 }
 
 /** A title without the id in front of it, be it a record's or a template's; empty where nothing else is left. */
@@ -83,18 +85,21 @@ interface SplitTitle {
 }
 
 function splitTitle(title: string, ofStem: RecordId | undefined): SplitTitle {
-  const whole: SplitTitle = { id: undefined, prefix: '', rest: title };
   const match = TITLE_ID.exec(title);
   const id = match === null ? undefined : idAtStart(title);
-  if (match === null || id === undefined) return whole;
-  const separator = match[3] ?? '';
-  const marked = separator.trim() !== '' || separator === '';
-  const same = id.number === ofStem?.number && (id.prefix === '' || id.prefix === ofStem.prefix);
-  if (!(same || isIdOfTitle(id.prefix === '' ? '' : (match[1] ?? ''), match[2] ?? '', marked)))
-    return whole;
-  const rest = title.slice(match[0].length).trim();
-  const written = match[0].slice(0, match[0].length - separator.length).replace(/^\[|\]$/g, '');
-  return { id, prefix: id.prefix === '' ? '' : written, rest: rest === '' ? title : rest };
+  if (match === null || id === undefined) return { id: undefined, prefix: '', rest: title };
+  const [head, word = '', number = '', separator = ''] = match;
+  const prefix = id.prefix === '' ? '' : word;
+  const marked = /^$|\S/.test(separator);
+  if (!isSame(id, ofStem) && !isIdOfTitle(prefix, number, marked))
+    return { id: undefined, prefix: '', rest: title };
+  const own = head.slice(0, head.length - separator.length).replace(/^\[|\]$/g, '');
+  return { id, prefix: prefix === '' ? '' : own, rest: title.slice(head.length).trim() || title };
+}
+
+/** The title begins with the number that the file name has too. */
+function isSame(id: RecordId, ofStem: RecordId | undefined): boolean {
+  return id.number === ofStem?.number && (id.prefix === '' || id.prefix === ofStem.prefix);
 }
 
 /** `ADR 5`, `5.`, `ADD037:` begin a title with an id; `5 reasons` and `S3: use it` do not. */

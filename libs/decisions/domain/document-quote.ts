@@ -1,4 +1,5 @@
 import type { Block, Markdown, Section } from '#kernel/markdown.js';
+import { clipped } from './document-text.js';
 import type { Span } from './document-types.js';
 
 const LONGEST_QUOTE = 500;
@@ -101,8 +102,7 @@ function shortened(text: string): string {
   if (atSentence >= SHORTEST_CUT) return room.slice(0, atSentence);
   const atWord = room.search(/\s\S*$/);
   if (atWord > 0) return room.slice(0, atWord);
-  const whole = room.slice(0, LONGEST_QUOTE);
-  return /[\uD800-\uDBFF]$/.test(whole) ? whole.slice(0, -1) : whole;
+  return clipped(text, LONGEST_QUOTE);
 }
 
 /** Paragraphs a template puts where a record says something: under its decision headings. */

@@ -1,13 +1,13 @@
 import { foldName } from '#kernel/text.js';
 import type { ReadDocument } from './document.js';
 import {
-  idAtStart,
   idOfStem,
   isRecordPrefix,
   stemOf,
   type Mention,
   type RecordId,
 } from './document-references.js';
+import { shown } from './document-text.js';
 
 /** What a mention means within a set. */
 export type Resolution =
@@ -90,6 +90,10 @@ export class DocumentIndex {
       if (document !== undefined) return exactly([document]);
       if (this.skipped.has(candidate)) return NOWHERE;
     }
+    return this.byFileName(target, path, from);
+  }
+
+  private byFileName(target: string, path: string, from: ReadDocument): Target {
     const spaced = this.bySpace.get(target.toLowerCase());
     if (spaced !== undefined) return exactly(spaced);
     const name = path.slice(path.lastIndexOf('/') + 1);
@@ -161,21 +165,19 @@ export class DocumentIndex {
   }
 
   private missing({ href, label, id }: Mention, from: ReadDocument): Resolution {
-    const written = href ?? label;
+    const written = shown(href ?? label);
     const path = href === undefined ? '' : joined(from.names.directory, placeOf(href));
     const reason = this.skipped.get(path.toLowerCase());
     if (reason !== undefined)
       return { kind: 'missing', record: true, why: `${written} is no decision record (${reason})` };
-    const prefix = id?.prefix ?? '';
-    const known =
-      id !== undefined && prefix !== '' && (isRecordPrefix(prefix) || this.prefixes.has(prefix));
-    const file = href !== undefined && !isAbsolute(href) && /\.(?:md|markdown|mdx)$/i.test(path);
-    const anchor = href?.startsWith('@ref/') === true;
-    return {
-      kind: 'missing',
-      record: known || file || anchor,
-      why: `${written} is not in the set`,
-    };
+    const file = !isAbsolute(href ?? '') && /\.(?:md|markdown|mdx)$/i.test(path);
+    const record = file || href?.startsWith('@ref/') === true || this.isRecordId(id);
+    return { kind: 'missing', record, why: `${written} is not in the set` };
+  }
+
+  private isRecordId(id: RecordId | undefined): boolean {
+    if (id === undefined || id.prefix === '') return false;
+    return isRecordPrefix(id.prefix) || this.prefixes.has(id.prefix);
   }
 }
 

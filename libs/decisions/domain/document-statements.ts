@@ -21,6 +21,7 @@ import {
   type Verb,
 } from './document-grammar.js';
 import { LINK, masked, mentionOf, mentionsIn, type Mention } from './document-references.js';
+import { STRUCK } from './document-text.js';
 import type { LinkKind } from './document-types.js';
 
 /** Where a text stands: a status or succession field, an item of a list of links, or anywhere else. */
@@ -64,8 +65,8 @@ interface Sentence {
 export function successionIn(whole: LinkedText, context: Context, isSelf: IsSelf): Succession {
   const result: Succession = { statements: [], unclear: [] };
   if (!HAS_VERB.test(whole.text)) return result;
-  const text = masked(whole);
-  const mentions = mentionsIn(whole);
+  const text = masked(whole).replace(STRUCK, (struck) => ' '.repeat(struck.length));
+  const mentions = mentionsIn(whole).filter(({ from, to }) => /\S/.test(text.slice(from, to)));
   const stands = STANDS.test(text);
   const bare: Verb[] = [];
   let next = 0;
@@ -115,14 +116,14 @@ function readSentence(sentence: Sentence, isSelf: IsSelf, result: Succession): V
       result.statements.push(...declaredOver(verb, sentence, isSelf));
       continue;
     }
-    const passive = verb.by || (verb.past && (subject === 'elliptical' || PASSIVE.test(before)));
-    if (passive && !verb.by) {
-      if (verb.kind !== 'amends' && mayLackAgent(before, sentence)) bare.push(verb);
+    const voice = voiceOf(verb, subject, before);
+    if (voice === 'agentless') {
+      if (mayLackAgent(verb, before, sentence)) bare.push(verb);
       continue;
     }
     const objects = objectsOf(verb, sentence, subject === 'elliptical');
     const kind = inPart(verb, objects.partial || sentence.stands);
-    const self = passive ? 'older' : 'newer';
+    const self = voice === 'passive' ? 'older' : 'newer';
     for (const other of objects.mentions)
       result.statements.push({ kind, self, other, context: sentence.context });
     settled = objects.end;
@@ -158,10 +159,16 @@ function subjectOf(
   return sentence.context === 'status' && inStatus ? 'elliptical' : 'other';
 }
 
-function mayLackAgent(before: string, sentence: Sentence): boolean {
-  return (
-    sentence.context === 'status' || (PASSIVE.test(before) && !/\b(?:will|shall)\b/i.test(before))
-  );
+/** "supersedes X", "is superseded by X", "superseded". */
+function voiceOf(verb: Verb, subject: Subject, before: string): 'active' | 'passive' | 'agentless' {
+  if (verb.by) return 'passive';
+  return verb.past && (subject === 'elliptical' || PASSIVE.test(before)) ? 'agentless' : 'active';
+}
+
+function mayLackAgent(verb: Verb, before: string, sentence: Sentence): boolean {
+  if (verb.kind === 'amends') return false;
+  if (sentence.context === 'status') return true;
+  return PASSIVE.test(before) && !/\b(?:will|shall)\b/i.test(before);
 }
 
 interface Objects {
@@ -180,7 +187,7 @@ function objectsOf(verb: Verb, sentence: Sentence, elliptical: boolean): Objects
     const first = objects.mentions.length === 0;
     // In prose, a sentence without a subject must come to its object at once: "Replaces ADR 3."
     const strict = elliptical && sentence.context === 'prose';
-    if (!(first ? (strict ? /^[\s:]*$/ : FILLER) : BETWEEN_OBJECTS).test(gap)) break;
+    if (!(first ? (strict ? /^[\s:[]*$/ : FILLER) : BETWEEN_OBJECTS).test(gap)) break;
     objects.mentions.push(mention);
     objects.partial ||= first && SOME_OF.test(gap);
     objects.end = mention.to;

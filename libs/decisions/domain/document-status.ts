@@ -6,6 +6,7 @@ import {
   type Markdown,
 } from '#kernel/markdown.js';
 import type { Field } from './document-fields.js';
+import { clipped, STRUCK } from './document-text.js';
 import type { DocumentStatus } from './document-types.js';
 
 /** A piece of a status as it stands in the document. */
@@ -23,6 +24,7 @@ export interface StatusReading {
   problem?: 'ambiguous_status' | 'unrecognised_status';
 }
 
+const LONGEST_STATUS = 500;
 const SECTION = /^(?:(?:adr|decision|document|current|record) )?status(?:es)?$/i;
 const IN_HEADING = /^(?:(?:adr|decision|document|current|record) )?status\s*[:–—-]\s*(?=\S)/i;
 const FIELD = /^(?:(?:adr|decision|document|current|record) )?status$/;
@@ -43,7 +45,7 @@ const WORD = new RegExp(`(?:${WORDS.map(([word]) => `(${word.source})`).join('|'
 const LEAD =
   /^[^\p{L}\p{N}]*(?:\d{4}-\d{2}-\d{2}[\s:,-]*)?(?:(?:this (?:adr|decision|record|document)|has been|have been|is|was|now|currently|since|been)\s+)*/iu;
 const JOINT =
-  /[\s"'”’*]*(\||\/|[,;.:(–—-]|→|->|=>|\b(?:or|and|then|now|but)\b)(?:[\s"'“‘*]|now\b|then\b)*/iy;
+  /[\s"'”’*]*(\||\/|[,;.:(–—→➡⇒-]|->|=>|\b(?:or|and|then|now|but)\b)(?:[\s"'“‘*]|\uFE0F|(?:now|then|but|and|since|later|is|was|has been)\b)*/iy;
 const RELATION =
   /^[^\p{L}\p{N}]*(?:refine|extend|relate|clarif|amend|super[sc]+ede|replace|obsolete|depend|complement|follow)/iu;
 
@@ -79,14 +81,20 @@ export function statusOf(
   if (status === 'several')
     return {
       status: 'unrecognised',
-      statusText: first.raw,
+      statusText: clipped(first.raw, LONGEST_STATUS),
       texts: [],
       problem: 'ambiguous_status',
     };
-  if (status !== undefined) return { status, statusText: first.raw, texts };
+  if (status !== undefined)
+    return { status, statusText: clipped(first.raw, LONGEST_STATUS), texts };
   if (RELATION.test(first.content.text))
-    return { status: 'unstated', statusText: first.raw, texts };
-  return { status: 'unrecognised', statusText: first.raw, texts, problem: 'unrecognised_status' };
+    return { status: 'unstated', statusText: clipped(first.raw, LONGEST_STATUS), texts };
+  return {
+    status: 'unrecognised',
+    statusText: clipped(first.raw, LONGEST_STATUS),
+    texts,
+    problem: 'unrecognised_status',
+  };
 }
 
 /** The section that holds the status, where there is one. */
@@ -128,7 +136,7 @@ type Stated = DocumentStatus | 'several' | undefined;
 
 function combined(texts: readonly LinkedText[]): Stated {
   let status: Stated;
-  for (const line of texts.flatMap(({ text }) => statusLines(text))) {
+  for (const line of texts.flatMap(({ text }) => statusLines(text.replace(STRUCK, '')))) {
     const said = statusOfLine(line);
     if (said === undefined || said === status) continue;
     if (said === 'several') return status ?? 'several';
@@ -153,12 +161,19 @@ function isNote(line: string, said: DocumentStatus): boolean {
 }
 
 function statusOfLine(line: string): Stated {
-  let at = LEAD.exec(line)?.[0].length ?? 0;
+  const { found, alternatives } = wordsOf(line);
+  const [earlier, later, ...more] = new Set(found);
+  if (earlier === undefined || later === undefined) return earlier;
+  if (alternatives || more.length > 0) return 'several';
+  return STAGE[later] > STAGE[earlier] ? later : 'several';
+}
+
+/** The words for a status that a line begins with, and whether they are there to choose from. */
+function wordsOf(line: string): { found: DocumentStatus[]; alternatives: boolean } {
   const found: DocumentStatus[] = [];
   let alternatives = false;
-  for (;;) {
-    const word = wordAt(line, at);
-    if (word === undefined) break;
+  let at = LEAD.exec(line)?.[0].length ?? 0;
+  for (let word = wordAt(line, at); word !== undefined; word = wordAt(line, at)) {
     found.push(word.status);
     JOINT.lastIndex = word.end;
     const joint = JOINT.exec(line);
@@ -166,11 +181,7 @@ function statusOfLine(line: string): Stated {
     alternatives ||= found.length > 2 || /^(?:\||\/|or)$/i.test(joint[1] ?? '');
     at = JOINT.lastIndex;
   }
-  const distinct = [...new Set(found)];
-  if (distinct.length <= 1) return distinct[0];
-  if (alternatives || distinct.length > 2) return 'several';
-  const [earlier, later] = distinct as [DocumentStatus, DocumentStatus];
-  return STAGE[later] > STAGE[earlier] ? later : 'several';
+  return { found, alternatives };
 }
 
 function wordAt(line: string, at: number): { status: DocumentStatus; end: number } | undefined {

@@ -12,6 +12,7 @@ import {
   type Succession,
 } from './document-statements.js';
 import { isStatusHeading, statusOf, type StatusReading } from './document-status.js';
+import { clipped, shown } from './document-text.js';
 import type { DecisionDocument, DocumentFile, Finding } from './document-types.js';
 
 /** A document as its own text gives it, before the set settles what its references mean. */
@@ -31,6 +32,8 @@ export type OpenedDocument =
 
 /** Longer is no decision record; bounds the time one file can take. */
 const LONGEST_DOCUMENT = 262_144;
+const LONGEST_NAME = 200;
+const MOST_DECIDERS = 100;
 const MARKDOWN = /\.(?:md|markdown|mdown|mkd|mdx|txt)$/i;
 const NAMED_TEMPLATE =
   /(?:^|[-_. ])templates?$|^template\b|^[A-Za-z]*[-_]?(?:x{2,}|n{3,}|z{2,})(?=[-_.]|$)/i;
@@ -121,11 +124,6 @@ function statusFindings(path: string, { problem, statusText }: StatusReading): F
   return [{ kind: problem, documents: [path], detail: `status "${shown(statusText)}" ${why}` }];
 }
 
-function shown(text: string): string {
-  const line = text.replace(/\s+/g, ' ');
-  return line.length > 120 ? `${line.slice(0, 119).replace(/[\uD800-\uDBFF]$/, '')}…` : line;
-}
-
 interface DateReading {
   values: { decidedOn?: string; decidedOnText?: string };
   findings: Finding[];
@@ -140,7 +138,7 @@ function dateOf(path: string, markdown: Markdown, fields: readonly Field[]): Dat
     /^(?:date|decided on)$/i.test(heading.text),
   );
   const written = inFront?.[1][0] ?? field?.content.text ?? section?.blocks[0]?.text ?? '';
-  const text = (written.split('\n')[0] ?? '').trim();
+  const text = clipped((written.split('\n')[0] ?? '').trim(), LONGEST_NAME);
   const date = parseWrittenDate(text);
   if (date === undefined) return { values: {}, findings: [] };
   if ('iso' in date) return { values: { decidedOn: date.iso, decidedOnText: text }, findings: [] };
@@ -161,8 +159,8 @@ function decidersOf(markdown: Markdown, fields: readonly Field[]): string[] {
   const names = [...inFront, ...inFields]
     .filter((value) => !UNFILLED.test(value.trim()))
     .flatMap((value) => value.split(/[,;&\n]/))
-    .map((name) => name.trim());
-  return [...new Set(names.filter((name) => /[\p{L}\p{N}]/u.test(name)))];
+    .map((name) => clipped(name.trim(), LONGEST_NAME));
+  return [...new Set(names.filter((name) => /[\p{L}\p{N}]/u.test(name)))].slice(0, MOST_DECIDERS);
 }
 
 function successionOf(

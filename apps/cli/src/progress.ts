@@ -1,0 +1,26 @@
+import { SingleBar } from 'cli-progress';
+
+/** A bar on stderr. It leaves the cursor and the signals alone, so that nothing is to be put right when the process ends. */
+export function progressBar(): { update(done: number, total: number): void; stop(): void } {
+  const bar = new SingleBar({
+    stream: process.stderr,
+    format: 'Ingesting {bar} {value}/{total} documents',
+    barCompleteChar: '█',
+    barIncompleteChar: '░',
+    barsize: 30,
+    clearOnComplete: true,
+    linewrap: true,
+    gracefulExit: false,
+  });
+  let started = false;
+  return {
+    update: (done, total) => {
+      if (started) bar.update(done);
+      else bar.start(total, done);
+      started = true;
+    },
+    stop: () => {
+      if (started) bar.stop();
+    },
+  };
+}

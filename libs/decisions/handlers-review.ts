@@ -4,7 +4,7 @@ import { CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import { workspaceView } from '#access/index.js';
 import { originOf, Streams, type Origin } from '#event-store/streams.js';
 import { isGovernor, type Caller, type Clock } from '#kernel/context.js';
-import { derivedId, type Json } from '#kernel/json.js';
+import { derivedId } from '#kernel/json.js';
 import { Refusal, invalid } from '#kernel/refusal.js';
 import { whenMs } from '#kernel/time.js';
 import { ReadModels } from '#projections/read-models.js';
@@ -203,7 +203,7 @@ function moved(
 ): Proposed {
   const said = {
     statement: view.statement,
-    ...(view.value === undefined ? {} : { value: view.value as Json }),
+    ...(view.value === undefined ? {} : { value: view.value }),
     scope: view.scope,
     ...(view.effective_from === undefined ? {} : { effective_from: view.effective_from }),
     ...(view.effective_to === undefined ? {} : { effective_to: view.effective_to }),

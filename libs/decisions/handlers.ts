@@ -1,8 +1,7 @@
-import { randomUUID } from 'node:crypto';
 import { Inject } from '@nestjs/common';
 import { QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
 import { originOf, Streams } from '#event-store/streams.js';
-import type { Caller, Clock } from '#kernel/context.js';
+import type { Clock } from '#kernel/context.js';
 import { canonicalJson, derivedId, sha256 } from '#kernel/json.js';
 import { Refusal } from '#kernel/refusal.js';
 import { ReadModels } from '#projections/read-models.js';
@@ -63,7 +62,12 @@ export class ResolveDecisionStateHandler implements IQueryHandler<ResolveDecisio
     const done = await this.streams.execute(
       answerStreams,
       stream,
-      { type: 'Give', requestId, question, answer: JSON.parse(canonicalJson(await fresh())) },
+      {
+        type: 'Give',
+        requestId,
+        question,
+        answer: JSON.parse(canonicalJson(await fresh())) as unknown,
+      },
       originOf(caller, derivedId('answer', caller.workspace, requestId)),
     );
     return storedAnswer(done.state, question) as Answer;

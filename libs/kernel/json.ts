@@ -115,7 +115,7 @@ function assertFaithful(text: string, value: unknown): void {
     found ??= flawOf(this, key, item, context?.source);
     return item;
   };
-  const root = JSON.parse(text, inspect as (key: string, value: unknown) => unknown) as unknown;
+  const root = JSON.parse(text, inspect) as unknown;
   if (!found) return;
   const { holder, key, problem, fix } = found;
   throw invalid(joinPath(pathTo(root, holder, '') ?? '', holder, key), problem, fix);

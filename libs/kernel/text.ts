@@ -12,7 +12,7 @@ export function nameKey(name: string): string {
 
 // Controls (but tab and newline), soft hyphen, zero-width and bidirectional marks, tags, variation and BOM.
 const UNSEEN =
-  // eslint-disable-next-line no-control-regex -- controls are what is looked for
+  // eslint-disable-next-line no-control-regex, no-misleading-character-class -- these are what is looked for
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e0fff}]/gu;
 
 /** Shows characters that a reader cannot see, or that reorder what he sees, as `\u{202e}`. For every text that leaves. */

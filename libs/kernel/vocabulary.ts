@@ -53,7 +53,7 @@ export function codec<V extends Vocabulary>(vocabulary: V): Codec<V> {
       let payload = data;
       for (let v = version; v < kind.version; v++)
         payload = kind.upcasts?.[v]?.(payload) ?? payload;
-      return { type, data: payload } as EventOf<V>;
+      return { type, data: payload };
     },
   };
 }

@@ -24,7 +24,7 @@ export function reaction<V extends Vocabulary, K extends EventOf<V>['type']>(
     types: [type],
     async run(event) {
       const known = codec.decode(event.type, event.version, JSON.parse(event.payload) as Json);
-      if (known) await run(known.data as Extract<EventOf<V>, { type: K }>['data'], event);
+      if (known) await run(known.data, event);
     },
   };
 }

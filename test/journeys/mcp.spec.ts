@@ -114,13 +114,13 @@ describe('real MCP clients on the real server', () => {
 
   it('2026-07-28 over HTTP', async () => {
     const client = await connectModern(`${server.url}/mcp`, server.key);
-    await journey(client as unknown as AnyClient);
+    await journey(client);
     await client.close();
   });
 
   it('2025-11-25 over HTTP', async () => {
     const client = await connectLegacy(`${server.url}/mcp`, server.key);
-    await journey(client as unknown as AnyClient);
+    await journey(client);
     await client.close();
   });
 
@@ -167,13 +167,13 @@ describe('real MCP clients over stdio', () => {
 
   it('2026-07-28', async () => {
     const client = await connectStdioModern(process.execPath, args, env('modern'));
-    await journey(client as unknown as AnyClient);
+    await journey(client);
     await client.close();
   }, 60_000);
 
   it('2025-11-25', async () => {
     const client = await connectStdioLegacy(process.execPath, args, env('legacy'));
-    await journey(client as unknown as AnyClient);
+    await journey(client);
     await client.close();
   }, 60_000);
 });

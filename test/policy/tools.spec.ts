@@ -47,7 +47,7 @@ describe('tools as a product', () => {
     ]);
     for (const [field, schema] of Object.entries(tool.input.schema.properties))
       if (!obvious.has(field))
-        expect(`${field}: ${String(schema.description ?? '')}`).toMatch(/: .{8,}/);
+        expect([field, schema.description]).toEqual([field, expect.stringMatching(/.{8,}/)]);
   });
 
   it.each(tools)('$name: its schemas are an API, reviewed like one', (tool) => {

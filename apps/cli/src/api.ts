@@ -129,15 +129,17 @@ function causeOf(error: unknown): { why: string; code: string } {
 const BROKEN =
   /^(?:ECONNRESET|EPIPE|ETIMEDOUT|TIMEOUT|UND_ERR_(?:SOCKET|HEADERS_TIMEOUT|BODY_TIMEOUT))$/;
 
-/** Where no connection came about, nothing was written; where one broke, nobody here knows. */
+/** Where no connection came about, nothing was written; where one broke or was given up, nobody here knows. */
 function ofWrite(error: unknown): unknown {
   if (!(error instanceof Failure)) return error;
-  const { problem } = error;
+  const { exit, problem } = error;
   if (problem.error === 'outcome_unknown') return new Failure(EXIT.incomplete, problem);
-  if (problem.error !== 'unreachable' || !BROKEN.test(String(error.cause))) return error;
-  return new Failure(EXIT.incomplete, {
-    error: 'outcome_unknown',
+  const gaveUp = exit === EXIT.interrupted;
+  const broke = problem.error === 'unreachable' && BROKEN.test(String(error.cause));
+  if (!gaveUp && !broke) return error;
+  return new Failure(gaveUp ? exit : EXIT.incomplete, {
+    error: gaveUp ? problem.error : 'outcome_unknown',
     message: `${problem.message}: whether it was stored is not known here`,
-    fix: 'once the server is back, run the same command again: it shows what became of it',
+    fix: 'run the same command again: it shows what became of it',
   });
 }

@@ -56,8 +56,15 @@ async function ingest(folder: string, options: Options): Promise<void> {
   const receipt = await submit(api, submission);
   const { job, why } = await watched(output, (onProgress) => followJob(api, receipt, onProgress));
   print(output, { collection, request_id, ...job });
-  if (why !== undefined) endWith(unfinished(job, why, request_id));
-  else if (job.counts.queued > 0) output.note('\nWhat awaits a review: precedent pending');
+  if (why === undefined) suggestNext(output, job);
+  else endWith(unfinished(job, why, request_id));
+}
+
+function suggestNext(output: Output, { counts, records }: Ingestion): void {
+  const topic = records.find((r) => r.outcome === 'stored')?.topic;
+  if (topic !== undefined) output.note(`\nWhat is decided?       precedent ask ${inline(topic)}`);
+  if (counts.queued > 0)
+    output.note(`${topic === undefined ? '\n' : ''}What awaits a review?  precedent pending`);
 }
 
 async function watched<T>(

@@ -198,10 +198,6 @@ function sourcesOf(
 export function decisionView(claim: ClaimView, known: Known): DecisionView {
   const { approval } = claim;
   if (!approval) throw new Error(`${claim.decision_id} is not approved`);
-  const end = claim.ends
-    .filter((e) => e.position <= known.position && e.ms <= known.ms)
-    .sort((a, b) => a.fromMs - b.fromMs)[0];
-  const until = validity(claim, known)?.endMs;
   return {
     id: claim.decision_id,
     revision: approval.revision,
@@ -209,9 +205,7 @@ export function decisionView(claim: ClaimView, known: Known): DecisionView {
     scope: claim.scope,
     statement: claim.statement,
     ...(claim.value === undefined ? {} : { value: claim.value }),
-    ...(claim.decided_at === undefined ? {} : { decided_at: claim.decided_at }),
-    ...(claim.effective_from === undefined ? {} : { effective_from: claim.effective_from }),
-    ...(claim.effective_to === undefined ? {} : { effective_to: claim.effective_to }),
+    ...datesOf(claim),
     approved_by: [
       { principal: approval.by, at: approval.at },
       ...claim.confirmations
@@ -219,9 +213,30 @@ export function decisionView(claim: ClaimView, known: Known): DecisionView {
         .map((c) => ({ principal: c.by, at: c.at })),
     ],
     approved_at: approval.at,
-    state: end ? (end.kind === 'revoked' ? 'revoked' : 'superseded') : 'approved',
-    ...(end?.successor === undefined ? {} : { superseded_by: end.successor }),
-    ...(end && until !== undefined ? { ended_at: isoMs(until) } : {}),
-    ...(end?.reason === undefined ? {} : { end_reason: end.reason }),
+    ...endOf(claim, known),
+  };
+}
+
+function datesOf({ decided_at, effective_from, effective_to }: ClaimView) {
+  return {
+    ...(decided_at === undefined ? {} : { decided_at }),
+    ...(effective_from === undefined ? {} : { effective_from }),
+    ...(effective_to === undefined ? {} : { effective_to }),
+  };
+}
+
+type EndView = Pick<DecisionView, 'state' | 'superseded_by' | 'ended_at' | 'end_reason'>;
+
+function endOf(claim: ClaimView, known: Known): EndView {
+  const end = claim.ends
+    .filter((e) => e.position <= known.position && e.ms <= known.ms)
+    .sort((a, b) => a.fromMs - b.fromMs)[0];
+  if (!end) return { state: 'approved' };
+  const until = validity(claim, known)?.endMs ?? end.fromMs;
+  return {
+    state: end.kind === 'revoked' ? 'revoked' : 'superseded',
+    ...(end.successor === undefined ? {} : { superseded_by: end.successor }),
+    ended_at: isoMs(until),
+    ...(end.reason === undefined ? {} : { end_reason: end.reason }),
   };
 }

@@ -11,7 +11,7 @@ import { BLOBS } from '#projections/tokens.js';
 import type { IngestInput, IngestReceipt } from './contract-ingestion.js';
 import { topicId, topicOf } from './domain/claim.js';
 import { planIngestion } from './domain/document-plan.js';
-import { ringAmongRecords, type Manifest } from './domain/ingestion-plan.js';
+import { ringAmongRecords, type Manifest, type Plan } from './domain/ingestion-plan.js';
 import {
   claimsIn,
   dryRun,
@@ -43,8 +43,10 @@ export class SubmitIngestionHandler implements ICommandHandler<SubmitIngestion> 
     const job = jobOf(caller, input);
     const governor = isGovernor(caller);
     const contents = texts.map((t) => t.text);
-    if (input.dry_run)
-      return dryRun(manifest, planIngestion(manifest, contents, { governor, job }));
+    if (input.dry_run) {
+      const plan = planIngestion(manifest, contents, { governor, job });
+      return dryRun(manifest, plan, await this.known(caller, plan));
+    }
 
     const manifestBytes = Buffer.from(canonicalJson(manifest));
     const manifestHash = sha256(manifestBytes);
@@ -77,6 +79,18 @@ export class SubmitIngestionHandler implements ICommandHandler<SubmitIngestion> 
       records_total: submission.records_total,
       position: String(done.position),
     };
+  }
+
+  /** Which of the planned claims are there already, and as what. */
+  private async known(caller: Caller, plan: Plan): Promise<Map<string, string>> {
+    const found = new Map<string, string>();
+    for (const { topic, claim } of plan.topics.flat()) {
+      const stream = topicStream(caller.workspace, topic.id);
+      const { state } = await this.streams.load(topicStreams, stream);
+      const held = state.decisions.get(claim.decision_id);
+      if (held) found.set(held.id, held.status);
+    }
+    return found;
   }
 
   private async manifestOf(

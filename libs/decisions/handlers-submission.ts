@@ -10,7 +10,13 @@ import {
   type RecordInput,
   type RecordOutcome,
 } from './contract-ingestion.js';
-import type { Manifest, ManifestRecord, ManifestSource, Plan } from './domain/ingestion-plan.js';
+import type {
+  Manifest,
+  ManifestRecord,
+  ManifestSource,
+  Plan,
+  PlannedClaim,
+} from './domain/ingestion-plan.js';
 
 /** A text on its way in: its bytes are stored under their hash before anything names them. */
 export interface Text {
@@ -124,17 +130,19 @@ export function manifestRecord(
   return { ...said, topics, scope, supersedes, evidence: found };
 }
 
-export function dryRun(manifest: Manifest, plan: Plan): IngestReceipt {
-  const planned = plan.topics
-    .flat()
-    .map(({ index, path, topic, claim, approve }): RecordOutcome => ({
-      index,
-      outcome: approve ? 'stored' : 'queued',
-      decision_id: claim.decision_id,
-      topic: topic.id,
-      ...(path === undefined ? {} : { path }),
-      ...(approve ? {} : { reason: claim.reasons.join(', ') }),
-    }));
+/** `known`: state of the planned claims that are recorded already. */
+export function dryRun(
+  manifest: Manifest,
+  plan: Plan,
+  known: ReadonlyMap<string, string>,
+): IngestReceipt {
+  const planned = plan.topics.flat().map((claim): RecordOutcome => ({
+    index: claim.index,
+    decision_id: claim.claim.decision_id,
+    topic: claim.topic.id,
+    ...(claim.path === undefined ? {} : { path: claim.path }),
+    ...expected(claim, known.get(claim.claim.decision_id)),
+  }));
   const skipped = plan.skipped.map((s): RecordOutcome => ({ outcome: 'skipped', ...s }));
   const records = [...planned, ...skipped].sort((a, b) => a.index - b.index);
   return {
@@ -144,4 +152,14 @@ export function dryRun(manifest: Manifest, plan: Plan): IngestReceipt {
     records,
     findings: plan.findings,
   };
+}
+
+function expected(
+  { approve, claim }: PlannedClaim,
+  state: string | undefined,
+): Pick<RecordOutcome, 'outcome' | 'reason'> {
+  if (state !== undefined && !(approve && state === 'candidate'))
+    return { outcome: 'skipped', reason: `duplicate of ${claim.decision_id}, which is ${state}` };
+  if (approve) return { outcome: 'stored' };
+  return { outcome: 'queued', reason: claim.reasons.join(', ') };
 }

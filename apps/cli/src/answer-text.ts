@@ -76,8 +76,10 @@ function alternatives({ state, alternatives }: Answer, paint: Paint): string[] {
 
 function excerpt(evidence: Evidence, { sources }: Answer, paint: Paint): string[] {
   const source = sources.find((s) => s.source_id === evidence.source_id);
-  const { title, type, author, occurred_at, uri } = source ?? { title: evidence.source_id };
-  const about = [type, author, uri].filter((text) => text !== undefined).map(inline);
+  const { title, type, document, author, occurred_at, uri } = source ?? {
+    title: evidence.source_id,
+  };
+  const about = [document ?? type, author, uri].filter((text) => text !== undefined).map(inline);
   if (occurred_at !== undefined) about.push(when(occurred_at));
   const origin = about.length === 0 ? inline(title) : `${inline(title)} (${about.join(', ')})`;
   return [...quoted(paint, lines(evidence.excerpt)), `    ${paint.dim(`from ${origin}`)}`];

@@ -60,7 +60,7 @@ function byKind(findings: readonly IngestionFinding[], paint: Paint): string[] {
   const groups = Map.groupBy(findings, (f) => f.kind);
   return section(
     paint,
-    'Findings: nothing was changed to make them fit',
+    'Findings, for somebody to look at',
     [...groups].map(([kind, members]) => [
       `  ${findingText(kind)}`,
       ...members.flatMap((finding) => [

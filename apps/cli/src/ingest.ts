@@ -94,7 +94,8 @@ async function submit(api: Api, input: IngestInput): Promise<IngestReceipt> {
     if (!(error instanceof Failure)) throw error;
     const { exit, problem } = error;
     const issues = problem.issues.map((issue) => ({ ...issue, path: named(issue.path) }));
-    throw new Failure(exit, { ...problem, message: named(problem.message), issues });
+    const path = problem.path === undefined ? {} : { path: named(problem.path) };
+    throw new Failure(exit, { ...problem, ...path, message: named(problem.message), issues });
   }
 }
 
@@ -116,6 +117,6 @@ function unfinished({ job_id, status }: Ingestion, why: string, request_id: stri
     error: interruption.aborted ? 'interrupted' : 'ingestion_incomplete',
     message: `the end of ${job_id} is not known here, it was ${status}: ${why}`,
     path: job_id,
-    fix: `the server goes on with it; the same command with --request-id ${request_id} shows how it ends`,
+    fix: `the server finishes it, also after a restart; the same command with --request-id ${request_id} shows how it ends`,
   });
 }

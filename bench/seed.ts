@@ -1,5 +1,6 @@
-import { openSqliteStore } from '#event-store/sqlite.js';
-import type { NewEvent } from '#event-store/event-store.js';
+import { join } from 'node:path';
+import type { FollowOptions, NewEvent, Position } from '#event-store/event-store.js';
+import { openSqliteReader, openSqliteStore } from '#event-store/sqlite.js';
 import { canonicalJson, derivedId, sha256 } from '#kernel/json.js';
 import { contentHash, decisionId } from '#decisions/domain/claim.js';
 import {
@@ -11,6 +12,7 @@ import {
 import { sourceCodec } from '#sources/domain/source.events.js';
 import { sourceId } from '#sources/index.js';
 import type { Codec, EventOf, Vocabulary } from '#kernel/vocabulary.js';
+import { Reactor } from '#projections/reaction.js';
 import { concurrently } from './measure.js';
 
 /** The workspace that a server creates on an empty ledger. */
@@ -100,6 +102,24 @@ export async function seedTopics(dir: string, count: number, approved: boolean):
   } finally {
     await store.close();
   }
+  await pastReactions(dir);
+}
+
+/** As in a ledger of some age: reactions have nothing left to do when the server starts. */
+async function pastReactions(dir: string): Promise<void> {
+  const reader = openSqliteReader(dir);
+  const done = Promise.withResolvers<undefined>();
+  const log = {
+    async *follow(after: Position, options: FollowOptions) {
+      yield* reader.follow(after, { ...options, live: false });
+      done.resolve(undefined);
+    },
+  };
+  const reactor = new Reactor(log, join(dir, 'reactions.sqlite'), [], () => undefined);
+  reactor.start();
+  await done.promise;
+  await reactor.close();
+  await reader.close();
 }
 
 function historyOf(n: number, approved: boolean): { topic: string; events: TopicEvent[] } {

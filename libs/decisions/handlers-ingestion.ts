@@ -2,22 +2,32 @@ import { CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import { Inject } from '@nestjs/common';
 import { workspaceView } from '#access/index.js';
 import type { BlobStore } from '#event-store/event-store.js';
-import { originOf, Streams } from '#event-store/streams.js';
+import { originOf, Streams, type Folded } from '#event-store/streams.js';
 import { isGovernor, type Caller } from '#kernel/context.js';
 import { canonicalJson, derivedId, sha256 } from '#kernel/json.js';
 import { Refusal, invalid } from '#kernel/refusal.js';
 import { ReadModels } from '#projections/read-models.js';
 import { BLOBS } from '#projections/tokens.js';
-import type { IngestInput, IngestReceipt } from './contract-ingestion.js';
+import type { IngestInput, IngestReceipt, RecordInput } from './contract-ingestion.js';
 import { topicId, topicOf } from './domain/claim.js';
 import { planIngestion } from './domain/document-plan.js';
-import { ringAmongRecords, type Manifest, type Plan } from './domain/ingestion-plan.js';
+import { assertSameContent, type Ingestion } from './domain/ingestion.js';
+import {
+  planRecords,
+  ringAmongRecords,
+  type Manifest,
+  type ManifestRecord,
+  type ManifestSource,
+  type Plan,
+} from './domain/ingestion-plan.js';
 import {
   claimsIn,
+  collectionOf,
+  contentOf,
   dryRun,
   jobOf,
   manifestRecord,
-  sourceOf,
+  sourcesOf,
   textsOf,
   topicNames,
   type Text,
@@ -38,47 +48,48 @@ export class SubmitIngestionHandler implements ICommandHandler<SubmitIngestion> 
   /** Everything is checked before anything is stored; what is acknowledged will be worked through, whatever happens next. */
   async execute({ caller, input }: SubmitIngestion): Promise<IngestReceipt> {
     const texts = textsOf(input);
-    const manifest = await this.manifestOf(caller, input, texts);
-    await this.checkTargets(caller, manifest);
+    const sources = sourcesOf(caller, input, texts);
     const job = jobOf(caller, input);
+    const content_sha256 = contentOf(input, texts);
+    const stream = ingestionStream(caller.workspace, job);
+    const before = await this.streams.load(ingestionStreams, stream);
+    // Handed in before: whatever has changed since, it is that job. Other content is refused before its texts are stored.
+    assertSameContent(before.state, content_sha256);
+    if (before.state.status !== 'absent') return receiptOf(job, sources, before);
+
+    const manifest = await this.manifestOf(caller, input, sources, texts);
+    await this.checkTargets(caller, manifest);
     const governor = isGovernor(caller);
-    const contents = texts.map((t) => t.text);
     if (input.dry_run) {
-      const plan = planIngestion(manifest, contents, { governor, job });
+      const plan = planIngestion(
+        manifest,
+        texts.map((t) => t.text),
+        { governor, job },
+      );
       return dryRun(manifest, plan, await this.known(caller, plan));
     }
-
-    const manifestBytes = Buffer.from(canonicalJson(manifest));
-    const manifestHash = sha256(manifestBytes);
-    const stream = ingestionStream(caller.workspace, job);
+    const bytes = Buffer.from(canonicalJson(manifest));
+    const manifest_sha256 = sha256(bytes);
+    await this.blobs.putBlobs([
+      ...texts.map((t) => ({ hash: t.hash, bytes: t.bytes })),
+      { hash: manifest_sha256, bytes },
+    ]);
     const submission = {
       job_id: job,
-      manifest_sha256: manifestHash,
+      content_sha256,
+      manifest_sha256,
       records_total: manifest.paths?.length ?? claimsIn(manifest),
       governor,
-      zone: await this.models.read((reads) => workspaceView(reads, caller.workspace).zone),
+      zone: this.models.now((reads) => workspaceView(reads, caller.workspace).zone),
       ...(input.request_id === undefined ? {} : { request_id: input.request_id }),
     };
-    // A key bound to other content is refused before its texts are stored.
-    const before = await this.streams.load(ingestionStreams, stream);
-    ingestionStreams.decider.decide({ type: 'Submit', submission }, before.state);
-    await this.blobs.putBlobs([
-      ...texts.map(({ hash, bytes }) => ({ hash, bytes })),
-      { hash: manifestHash, bytes: manifestBytes },
-    ]);
-    const done = await this.streams.execute(
-      ingestionStreams,
-      stream,
-      { type: 'Submit', submission },
-      originOf(caller, derivedId('ingest', caller.workspace, job)),
+    const origin = originOf(caller, derivedId('ingest', caller.workspace, job));
+    const command = { type: 'Submit', submission } as const;
+    return receiptOf(
+      job,
+      sources,
+      await this.streams.execute(ingestionStreams, stream, command, origin),
     );
-    return {
-      job_id: job,
-      status: done.state.status === 'completed' ? 'completed' : 'running',
-      source_ids: manifest.sources.map((s) => s.source_id),
-      records_total: submission.records_total,
-      position: String(done.position),
-    };
   }
 
   /** Which of the planned claims are there already, and as what. */
@@ -96,47 +107,44 @@ export class SubmitIngestionHandler implements ICommandHandler<SubmitIngestion> 
   private async manifestOf(
     caller: Caller,
     input: IngestInput,
+    sources: ManifestSource[],
     texts: readonly Text[],
   ): Promise<Manifest> {
-    const collection = input.collection ?? 'documents';
+    const collection = collectionOf(input);
     if (input.documents)
-      return {
-        collection,
-        paths: input.documents.map((d) => d.path),
-        sources: input.documents.map((d, i) =>
-          sourceOf(caller, texts[i], `${collection}/${d.path}`, {
-            title: d.path,
-            type: 'document',
-          }),
-        ),
-        records: [],
-      };
-    const { text: _text, ...details } = input.source ?? { title: '', type: '', text: '' };
-    const document = details.uri ?? `${details.type}/${details.title}`;
-    const source = sourceOf(caller, texts[0], document, details);
-    const records = input.records ?? [];
-    const looked = await this.models.read((reads) =>
-      records.map((record) =>
+      return { collection, paths: input.documents.map((d) => d.path), sources, records: [] };
+    const topics = await this.topicsOf(caller, input.records ?? []);
+    const records = (input.records ?? []).map((record, i) =>
+      manifestRecord(
+        record,
+        `records[${i}]`,
+        topics[i] ?? [],
+        sources[0]?.source_id ?? '',
+        texts[0]?.text ?? '',
+      ),
+    );
+    return { collection, sources, records };
+  }
+
+  /** The topics that the records name: known ones by their id, others to be opened. */
+  private topicsOf(
+    caller: Caller,
+    records: readonly RecordInput[],
+  ): Promise<ManifestRecord['topics'][]> {
+    return this.models.read((reads) =>
+      records.map((record, i) =>
         topicNames(record).map((name) => {
-          const found = topicsNamed(reads, caller.workspace, name);
-          const [only] = found;
-          if (found.length > 1)
+          const [only, ...more] = topicsNamed(reads, caller.workspace, name);
+          if (only && more.length > 0)
             throw invalid(
-              'topic',
+              `records[${i}].topic`,
               `several topics bear the name "${name}"`,
-              `give one of the ids ${found.map((t) => t.topic).join(', ')}`,
+              `give one of the ids ${[only, ...more].map((t) => t.topic).join(', ')}`,
             );
           return only ? { id: only.topic, name: only.name } : { id: topicId(name), name };
         }),
       ),
     );
-    return {
-      collection,
-      sources: [source],
-      records: records.map((record, i) =>
-        manifestRecord(record, `records[${i}]`, looked[i] ?? [], source, texts[0]?.text ?? ''),
-      ),
-    };
   }
 
   /** A record may only replace decisions that exist in its topic and must close no ring (B08): decided on the present state, appended nowhere. */
@@ -169,7 +177,8 @@ export class SubmitIngestionHandler implements ICommandHandler<SubmitIngestion> 
 
   /** The same claim again, now said to replace one of its successors. */
   private async checkRings(caller: Caller, manifest: Manifest): Promise<void> {
-    const plan = planIngestion(manifest, [], { governor: false, job: 'check' });
+    if (manifest.paths) return;
+    const plan = planRecords(manifest, { governor: false, job: 'check' });
     for (const { topic, claim } of plan.topics.flat()) {
       const { state } = await this.streams.load(
         topicStreams,
@@ -188,4 +197,18 @@ export class SubmitIngestionHandler implements ICommandHandler<SubmitIngestion> 
         );
     }
   }
+}
+
+function receiptOf(
+  job: string,
+  sources: readonly ManifestSource[],
+  { state, position }: Folded<Ingestion>,
+): IngestReceipt {
+  return {
+    job_id: job,
+    status: state.status === 'completed' ? 'completed' : 'running',
+    source_ids: sources.map((s) => s.source_id),
+    records_total: state.status === 'absent' ? 0 : state.total,
+    position: String(position),
+  };
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Caller } from '#kernel/context.js';
-import { derivedId, sha256 } from '#kernel/json.js';
+import { canonicalJson, derivedId, sha256 } from '#kernel/json.js';
 import { Refusal, invalid } from '#kernel/refusal.js';
 import { sourceId, verifyQuote } from '#sources/index.js';
 import {
@@ -86,7 +86,42 @@ function tooLarge(path: string, bytes: number, limit: number): Refusal {
   });
 }
 
-export function sourceOf(
+/** What a request_id is bound to: the input without the key itself, texts by their hash. */
+export function contentOf(input: IngestInput, texts: readonly Text[]): string {
+  const { request_id: _key, dry_run: _dry, source, documents, ...rest } = input;
+  const { text: _text, ...details } = source ?? {};
+  return sha256(
+    canonicalJson({
+      ...rest,
+      ...(source ? { source: details } : {}),
+      ...(documents ? { paths: documents.map((d) => d.path) } : {}),
+      texts: texts.map((t) => t.hash),
+    }),
+  );
+}
+
+/** One source for each text. */
+export function sourcesOf(
+  caller: Caller,
+  input: IngestInput,
+  texts: readonly Text[],
+): ManifestSource[] {
+  if (input.documents)
+    return input.documents.map((d, i) =>
+      sourceOf(caller, texts[i], `${collectionOf(input)}/${d.path}`, {
+        title: d.path,
+        type: 'document',
+      }),
+    );
+  const { text: _text, ...details } = input.source ?? { title: '', type: '', text: '' };
+  return [sourceOf(caller, texts[0], details.uri ?? `${details.type}/${details.title}`, details)];
+}
+
+export function collectionOf(input: IngestInput): string {
+  return input.collection ?? 'documents';
+}
+
+function sourceOf(
   caller: Caller,
   text: Text | undefined,
   document: string,
@@ -106,7 +141,7 @@ export function manifestRecord(
   record: RecordInput,
   path: string,
   topics: ManifestRecord['topics'],
-  source: ManifestSource,
+  source_id: string,
   text: string,
 ): ManifestRecord {
   const {
@@ -119,7 +154,7 @@ export function manifestRecord(
   } = record;
   const found = evidence.map(({ quote }, i) => {
     const verified = verifyQuote(text, quote);
-    if (verified) return { source_id: source.source_id, ...verified };
+    if (verified) return { source_id, ...verified };
     const at = `${path}.evidence[${i}].quote`;
     throw new Refusal('invalid', 'quote_not_found', `${at} is not in the source`, {
       path: at,

@@ -23,6 +23,8 @@ describe('parseJson (B32)', () => {
     ['{"a":0.12345678901234567890}', 'a'],
     ['{"a":"\\ud800"}', 'a'],
     ['{"__proto__":1}', '__proto__'],
+    ['{"_\\u005fproto__":1}', '__proto__'],
+    ['10000.000023607007', ''],
   ])('refuses %s, which would not survive', (text, path) => {
     expect(refused(() => parseJson(text))).toMatchObject({
       kind: 'invalid',

@@ -74,7 +74,9 @@ function assertNumber(value: number, path: string): void {
     throw invalid(path, 'is an integer beyond 2^53 − 1', 'send it as a string');
 }
 
-const SUSPICIOUS = /\d{16}|\d[eE]|-0|\\u[dD][89a-fA-F]|__proto__/;
+/** A number that may be −0, have an exponent or more than 15 digits; an escape that may be half a pair or part of `__proto__`. */
+const SUSPICIOUS =
+  /(?:^|[\s[,:])(?:-0|-?[\d.]*\d[eE]|-?[\d.]{16})|\\u(?:[dD][89a-fA-F]|00[567])|__proto__/;
 
 /**
  * Parses JSON text and refuses, with its path, whatever would not survive: numbers that a double rounds

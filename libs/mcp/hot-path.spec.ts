@@ -113,6 +113,12 @@ describe('the hot path', () => {
     }
   });
 
+  it('leaves a request that names a session alone', async () => {
+    const { headers, ...rest } = call('{"text":"x"}');
+    const sent = { ...rest, headers: [...headers, ['Mcp-Session-Id', 'x'] as const] };
+    expect((await same({ sent })).taken).toBe(false);
+  });
+
   // The SDK writes the message down again, and overflows.
   it('refuses with words what is nested too deep for the SDK', async () => {
     const depth = 20_000;

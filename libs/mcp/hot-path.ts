@@ -104,7 +104,7 @@ export class HotPath {
     const agrees =
       meta[PROTOCOL_VERSION_META_KEY] === MODERN &&
       headers['mcp-method'] === method &&
-      (method === 'tools/list' || headers['mcp-name'] === params['name']);
+      headers['mcp-name'] === params['name'];
     return agrees && this.#holds(meta) ? this.#modern : undefined;
   }
 

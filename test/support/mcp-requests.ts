@@ -150,7 +150,7 @@ function set(
     (draft) => {
       const holder = of(draft);
       if (item === undefined) Reflect.deleteProperty(holder, key);
-      else holder[key] = item;
+      else holder[key] = structuredClone(item);
     },
   ]);
 }

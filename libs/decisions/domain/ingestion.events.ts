@@ -9,6 +9,8 @@ const vocabulary = {
     version: 1,
     schema: t.Object({
       job_id: t.String(),
+      /** SHA-256 over everything that was handed in: what a request_id is bound to. */
+      content_sha256: t.String(),
       /** Blob with the canonical JSON of everything that was handed in but the texts, which are blobs themselves. */
       manifest_sha256: t.String(),
       records_total: t.Integer(),

@@ -6,7 +6,8 @@ export type Ingestion =
   | { status: 'absent' }
   | {
       status: 'running' | 'completed';
-      manifest: string;
+      content: string;
+      total: number;
       /** Records whose outcome is known, each in its topic. */
       done: Set<string>;
       counts: { stored: number; skipped: number; queued: number };
@@ -35,14 +36,20 @@ function decide(command: IngestionCommand, job: Ingestion): IngestionEvent[] {
 /** The same content under the same key is the same job (B01); other content is refused (B02). */
 function submit(submission: Submitted, job: Ingestion): IngestionEvent[] {
   if (job.status === 'absent') return [{ type: 'IngestionSubmitted', data: submission }];
-  if (job.manifest === submission.manifest_sha256) return [];
+  assertSameContent(job, submission.content_sha256);
+  return [];
+}
+
+/** Throws where the job's key is bound to other content. */
+export function assertSameContent(job: Ingestion, content: string): void {
+  if (job.status === 'absent' || job.content === content) return;
   throw new Refusal(
     'key_reused',
     'request_id_conflict',
     'this request_id was used for other content',
     {
       path: 'request_id',
-      issues: [{ path: 'request_id', problem: `bound to the content with hash ${job.manifest}` }],
+      issues: [{ path: 'request_id', problem: `bound to the content with hash ${job.content}` }],
       fix: 'use a new request_id for new content',
     },
   );
@@ -52,7 +59,8 @@ function evolve(job: Ingestion, event: IngestionEvent): Ingestion {
   if (event.type === 'IngestionSubmitted')
     return {
       status: 'running',
-      manifest: event.data.manifest_sha256,
+      content: event.data.content_sha256,
+      total: event.data.records_total,
       done: new Set(),
       counts: { stored: 0, skipped: 0, queued: 0 },
     };

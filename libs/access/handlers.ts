@@ -61,12 +61,19 @@ export class BootstrapWorkspaceHandler implements ICommandHandler<BootstrapWorks
       credential: parsed,
     };
     const id = randomUUID();
-    await execute(this.streams, command, {
+    const origin: Origin = {
       workspace: FIRST.workspace,
       actor: { principal: 'system', kind: 'system', credential: null },
       command: id,
       correlation: id,
-    });
+    };
+    try {
+      await execute(this.streams, command, origin);
+    } catch (error) {
+      // Another server was faster.
+      if (error instanceof Refusal && error.error === 'workspace_exists') return undefined;
+      throw error;
+    }
     return { key: text };
   }
 }

@@ -73,6 +73,17 @@ describe('Streams.execute', () => {
     expect(new Set((await logged(store)).map((e) => e.id)).size).toBe(60);
   });
 
+  it('P3: on a shared store a command is decided on what other processes have appended, not on a stale state', async () => {
+    const [here, there] = [
+      new Streams(store, { shared: true }),
+      new Streams(store, { shared: true }),
+    ];
+    await here.execute(kind, 's', 'count', origin('c1'));
+    await there.execute(kind, 's', 'count', origin('c2'));
+    expect((await here.load(kind, 's')).state.n).toBe(2);
+    expect((await here.execute(kind, 's', 'count', origin('c3'))).state.n).toBe(3);
+  });
+
   it('P7: the same command at the same revision has the same event ids', async () => {
     await streams.execute(kind, 's', 'count', origin('same'));
     const elsewhere = new MemoryStore(() => 1);

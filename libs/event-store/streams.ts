@@ -57,7 +57,11 @@ export class Streams {
   private readonly queues = new Map<string, Promise<unknown>>();
   private acknowledgedPosition: Position = 0;
 
-  constructor(private readonly store: EventStore) {}
+  /** `shared`: other processes append to the same store, so a cached state is brought up to date before it is used. */
+  constructor(
+    private readonly store: EventStore,
+    private readonly options: { shared: boolean } = { shared: false },
+  ) {}
 
   /** The highest position that this process has acknowledged: what its readers must at least have seen. */
   get acknowledged(): Position {
@@ -72,7 +76,7 @@ export class Streams {
   ): Promise<Executed<S, EventOf<V>>> {
     return this.inTurn(stream, async () => {
       for (let attempt = 1; ; attempt++) {
-        const folded = await this.load(kind, stream);
+        const folded = await this.fold(kind, stream);
         const events = kind.decider.decide(command, folded.state);
         if (events.length === 0) return { ...folded, events };
         try {
@@ -94,23 +98,34 @@ export class Streams {
     });
   }
 
-  /** The stream folded to its present end as far as this process knows; another process may be ahead. */
+  /** The stream folded to its end. */
   async load<S, C, V extends Vocabulary>(
     kind: StreamKind<S, C, V>,
     stream: string,
   ): Promise<Folded<S>> {
     const cached = this.cache.get(stream) as Folded<S> | undefined;
-    if (cached) {
+    // In turn with commands: a fold must not put an older state over a newer one.
+    return cached && !this.options.shared
+      ? cached
+      : this.inTurn(stream, () => this.fold(kind, stream));
+  }
+
+  private async fold<S, C, V extends Vocabulary>(
+    kind: StreamKind<S, C, V>,
+    stream: string,
+  ): Promise<Folded<S>> {
+    const cached = this.cache.get(stream) as Folded<S> | undefined;
+    if (cached && !this.options.shared) {
       this.cache.delete(stream);
       this.cache.set(stream, cached);
       return cached;
     }
-    const folded: Folded<S> = {
+    const folded: Folded<S> = cached ?? {
       state: kind.decider.initial(),
       revision: NO_STREAM,
       position: 0,
     };
-    for await (const batch of this.store.readStream(stream)) {
+    for await (const batch of this.store.readStream(stream, folded.revision + 1)) {
       for (const event of batch) {
         const known = kind.codec.decode(
           event.type,

@@ -153,6 +153,37 @@ describe('Follower', () => {
     expect(follower.position).toBe(2);
   });
 
+  it('B22: recorded time never decreases for readers, also after a restart between two writers\u2019 stamps', async () => {
+    const seen: string[] = [];
+    const times = projection(
+      'times',
+      1,
+      { times: 'CREATE TABLE times (position INTEGER PRIMARY KEY)' },
+      when(words, {
+        Said(_tables, _data, meta) {
+          seen.push(meta.recordedAt);
+        },
+      }),
+    );
+    const stamped = (at: string) => ({
+      async *follow(after: number) {
+        await Promise.resolve();
+        const all = [];
+        for await (const batch of store.follow(after, {
+          live: false,
+          signal: new AbortController().signal,
+        }))
+          all.push(...batch.map((e) => ({ ...e, recordedAt: at })));
+        yield all;
+      },
+    });
+    await say('a');
+    await new Follower(stamped('2026-01-02T00:00:00.000Z'), db, [times]).catchUp();
+    await say('b');
+    await new Follower(stamped('2026-01-01T00:00:00.000Z'), db, [times]).catchUp();
+    expect(seen).toEqual(['2026-01-02T00:00:00.000Z', '2026-01-02T00:00:00.000Z']);
+  });
+
   it('follows live until closed', async () => {
     const follower = new Follower(store, db, [said(1)]);
     const running = follower.start();

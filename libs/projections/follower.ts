@@ -11,8 +11,17 @@ export interface FollowerStatus {
   parked?: { position: Position; reason: string };
 }
 
+/** An event and the recorded time that readers see of it. */
+interface Read {
+  event: RecordedEvent;
+  recordedAt: string;
+}
+
+/** Events in one transaction at most: long enough to be cheap, short enough to hold a shared event loop for milliseconds only. */
+const BATCH = 512;
+
 const CHECKPOINTS = `CREATE TABLE IF NOT EXISTS checkpoint (
-  name TEXT PRIMARY KEY, version INTEGER NOT NULL, position INTEGER NOT NULL) WITHOUT ROWID`;
+  name TEXT PRIMARY KEY, version INTEGER NOT NULL, position INTEGER NOT NULL, recorded_at TEXT NOT NULL) WITHOUT ROWID`;
 
 /**
  * Applies the log to the read models. Effects of a batch and the checkpoints commit together, so a crash at any point repeats nothing
@@ -22,6 +31,8 @@ export class Follower {
   private readonly states: { projection: Projection; status: FollowerStatus }[];
   private readonly stop = new AbortController();
   private running: Promise<void> = Promise.resolve();
+  /** Latest recorded time up to where the log was read. Writers with clocks of their own may interleave; readers see it never decrease. */
+  private latest = '';
 
   constructor(
     private readonly store: Pick<EventStore, 'follow'>,
@@ -65,7 +76,8 @@ export class Follower {
   }
 
   private async run(live: boolean): Promise<void> {
-    const options = { signal: this.stop.signal, live, batch: 1024 };
+    const options = { signal: this.stop.signal, live, batch: BATCH };
+    this.latest = this.savedLatest();
     for await (const batch of this.store.follow(this.position, options)) {
       if (this.stop.signal.aborted) return;
       this.applyBatch(batch);
@@ -74,19 +86,23 @@ export class Follower {
   }
 
   private applyBatch(batch: readonly RecordedEvent[]): void {
+    const read = batch.map((event) => {
+      if (event.recordedAt > this.latest) this.latest = event.recordedAt;
+      return { event, recordedAt: this.latest };
+    });
     try {
       this.db.transaction(() => {
-        for (const event of batch) this.applyEvent(event);
+        for (const each of read) this.applyEvent(each);
         this.saveCheckpoints(batch);
       });
       this.advance(batch);
     } catch {
       // One event is indigestible for one read model. Find it by taking the events one at a time.
-      for (const event of batch) this.applyAlone(event);
+      for (const each of read) this.applyAlone(each);
     }
   }
 
-  private applyEvent(event: RecordedEvent): void {
+  private applyEvent({ event, recordedAt }: Read): void {
     let payload: Json | undefined;
     let meta: Meta | undefined;
     for (const { projection, status } of this.states) {
@@ -94,20 +110,20 @@ export class Follower {
       const apply = projection.on.get(event.type);
       if (!apply) continue;
       payload ??= JSON.parse(event.payload) as Json;
-      meta ??= metaOf(event);
+      meta ??= metaOf(event, recordedAt);
       apply(this.db, event, payload, meta);
     }
   }
 
-  private applyAlone(event: RecordedEvent): void {
+  private applyAlone({ event, recordedAt }: Read): void {
     for (const state of this.states) {
       const { projection, status } = state;
       if (status.parked || status.position >= event.position) continue;
       try {
         this.db.transaction(() => {
           const apply = projection.on.get(event.type);
-          apply?.(this.db, event, JSON.parse(event.payload) as Json, metaOf(event));
-          this.saveCheckpoint(projection, event.position);
+          apply?.(this.db, event, JSON.parse(event.payload) as Json, metaOf(event, recordedAt));
+          this.saveCheckpoint(projection, event.position, recordedAt);
         });
         status.position = event.position;
       } catch (error) {
@@ -120,7 +136,8 @@ export class Follower {
   private saveCheckpoints(batch: readonly RecordedEvent[]): void {
     const last = batch.at(-1)?.position ?? 0;
     for (const { projection, status } of this.states)
-      if (!status.parked && status.position < last) this.saveCheckpoint(projection, last);
+      if (!status.parked && status.position < last)
+        this.saveCheckpoint(projection, last, this.latest);
   }
 
   private advance(batch: readonly RecordedEvent[]): void {
@@ -129,13 +146,23 @@ export class Follower {
       if (!status.parked && status.position < last) status.position = last;
   }
 
-  private saveCheckpoint(projection: Projection, position: Position): void {
+  private saveCheckpoint(projection: Projection, position: Position, recordedAt: string): void {
     this.db.run(
-      'INSERT OR REPLACE INTO checkpoint (name, version, position) VALUES (?, ?, ?)',
+      'INSERT OR REPLACE INTO checkpoint (name, version, position, recorded_at) VALUES (?, ?, ?, ?)',
       projection.name,
       projection.version,
       position,
+      recordedAt,
     );
+  }
+
+  /** Of the read model that is furthest behind: the log is read from there. */
+  private savedLatest(): string {
+    const saved = this.db.get(
+      'SELECT recorded_at FROM checkpoint WHERE position >= ? ORDER BY position LIMIT 1',
+      this.position,
+    );
+    return (saved?.['recorded_at'] ?? '') as string;
   }
 
   /** Keeps the tables of an unchanged version; drops and recreates those of any other. */
@@ -149,20 +176,20 @@ export class Follower {
         this.db.exec(`DROP TABLE IF EXISTS "${table}"`);
         this.db.exec(ddl);
       }
-      this.saveCheckpoint(projection, 0);
+      this.saveCheckpoint(projection, 0, '');
     });
     return { name, version, position: 0 };
   }
 }
 
-function metaOf(event: RecordedEvent): Meta {
+function metaOf(event: RecordedEvent, recordedAt: string): Meta {
   return {
     position: event.position,
     workspace: event.workspace,
     stream: event.stream,
     revision: event.revision,
-    recordedAt: event.recordedAt,
-    recordedMs: Date.parse(event.recordedAt),
+    recordedAt,
+    recordedMs: Date.parse(recordedAt),
     actor: event.actor,
   };
 }

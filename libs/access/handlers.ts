@@ -45,10 +45,24 @@ function newKey(given?: string): { text: string; parsed: ApiKey } {
 
 @CommandHandler(BootstrapWorkspace)
 export class BootstrapWorkspaceHandler implements ICommandHandler<BootstrapWorkspace> {
-  constructor(private readonly streams: Streams) {}
+  constructor(
+    private readonly streams: Streams,
+    private readonly models: ReadModels,
+  ) {}
 
+  /** Returns once the workspace can be used, whoever created it. */
   async execute({ key, settings }: BootstrapWorkspace): Promise<{ key: string } | undefined> {
     const stream = `workspace-${FIRST.workspace}`;
+    const created = await this.create(stream, key, settings);
+    await this.models.settled((await this.streams.load(kind, stream)).position);
+    return created;
+  }
+
+  private async create(
+    stream: string,
+    key: string | undefined,
+    settings: BootstrapWorkspace['settings'],
+  ): Promise<{ key: string } | undefined> {
     if ((await this.streams.load(kind, stream)).state.status !== 'absent') return undefined;
     const { text, parsed } = newKey(key);
     const command: WorkspaceCommand = {
@@ -69,12 +83,12 @@ export class BootstrapWorkspaceHandler implements ICommandHandler<BootstrapWorks
     };
     try {
       await execute(this.streams, command, origin);
+      return { key: text };
     } catch (error) {
       // Another server was faster.
       if (error instanceof Refusal && error.error === 'workspace_exists') return undefined;
       throw error;
     }
-    return { key: text };
   }
 }
 

@@ -18,6 +18,7 @@ import { lockLedger, openForWriting, type LedgerLock } from './sqlite-file.js';
 import { SqliteReader } from './sqlite-reader.js';
 import type { FromWriter, ToWriter, Verdict, Wire } from './sqlite-writer.js';
 
+export { lockLedger } from './sqlite-file.js';
 export { openSqliteReader, type ReadOnlyStore, type SqliteReader } from './sqlite-reader.js';
 
 /** A request that the writer has or will get; exactly one of the two is called. */

@@ -62,16 +62,19 @@ export async function projectHere(
   store: EventStore,
   path: string,
   projections: readonly Projection[],
+  told: { onCatchUp?: (position: Position) => void; onFailure: (error: Error) => void },
 ): Promise<Projector> {
   const progress = new Progress();
   const db = ReadDatabase.openForWriting(path);
+  let caughtUp = false;
   const follower = new Follower(store, db, projections, (position, statuses) => {
     progress.moved(position, statuses);
+    if (!caughtUp) told.onCatchUp?.(position);
   });
   progress.moved(follower.position, follower.statuses);
   await follower.catchUp();
-  const running = follower.start();
-  running.catch(() => undefined);
+  caughtUp = true;
+  follower.start().catch(told.onFailure);
   return {
     get position() {
       return progress.position;
@@ -112,6 +115,7 @@ export async function projectInThread(options: {
   });
   const ready = Promise.withResolvers<undefined>();
   let closing = false;
+  let caughtUp = false;
   const fail = (error: Error): void => {
     ready.reject(error);
     if (!closing) options.onFailure(error);
@@ -122,8 +126,10 @@ export async function projectInThread(options: {
       return;
     }
     progress.moved(message.position, message.statuses);
-    if (message.kind === 'ready') ready.resolve(undefined);
-    else options.onCatchUp?.(message.position);
+    if (message.kind === 'ready') {
+      caughtUp = true;
+      ready.resolve(undefined);
+    } else if (!caughtUp) options.onCatchUp?.(message.position);
   });
   worker.on('error', fail);
   worker.on('exit', () => {

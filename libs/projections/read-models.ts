@@ -29,8 +29,8 @@ export class ReadModels {
     return query(this.db);
   }
 
-  /** Resolves once the read models have seen every write that this process acknowledged. */
-  async settled(): Promise<void> {
-    await this.projector.reach(this.streams.acknowledged);
+  /** Resolves once the read models have seen every write that this process acknowledged, and everything up to `position`. */
+  async settled(position: Position = 0): Promise<void> {
+    await this.projector.reach(Math.max(this.streams.acknowledged, position));
   }
 }

@@ -34,8 +34,14 @@ export async function assemble(settings: Settings, log: Log): Promise<Applicatio
       log.fatal({ err: error }, 'the read models stopped');
       process.exit(1);
     },
+    onCatchUp: catchUpLine(),
   });
-  const health = { projector: ledger.projector, end: () => ledger.store.end(), serving: true };
+  const health = {
+    projector: ledger.projector,
+    healthy: () => ledger.store.healthy ?? true,
+    end: () => ledger.store.end(),
+    serving: true,
+  };
   const onDefect = (error: unknown, incident: string): void => {
     log.error({ err: error, incident }, 'unexpected failure');
   };
@@ -74,7 +80,6 @@ export async function assemble(settings: Settings, log: Log): Promise<Applicatio
       zone: settings.ZONE,
     }),
   );
-  await ledger.models.settled();
   reactor.start();
   return {
     app,
@@ -89,6 +94,16 @@ export async function assemble(settings: Settings, log: Log): Promise<Applicatio
       await reactor.close();
       await ledger.close();
     },
+  };
+}
+
+/** Says on stderr how far the read models are, at most once a second: a start on a long log is not a hanging one. */
+function catchUpLine(): (position: number, end: number) => void {
+  let said = Date.now();
+  return (position, end) => {
+    if (Date.now() - said < 1_000) return;
+    said = Date.now();
+    process.stderr.write(`reading the log: position ${position} of ${end}\n`);
   };
 }
 

@@ -8,6 +8,8 @@ export const HEALTH = Symbol('Health');
 /** What the process knows of its own fitness. */
 export interface Health {
   projector: Projector;
+  /** False while the engine is cut off. */
+  healthy(): boolean;
   /** Position of the last durable event. */
   end(): Promise<number>;
   /** False once a shutdown has begun. */
@@ -32,14 +34,19 @@ export class HealthController {
 
   @Get('ready')
   async ready(@Res({ passthrough: true }) reply: FastifyReply) {
-    const end = await this.health.end();
+    const healthy = this.health.healthy();
+    const end = healthy ? await this.health.end() : this.health.projector.position;
     const readModels = this.health.projector.statuses.map(({ name, position, parked }) => ({
       name,
       lag: Math.max(0, end - position),
       ...(parked ? { parked } : {}),
     }));
-    const ready = this.health.serving && !readModels.some((m) => m.parked);
+    const ready = healthy && this.health.serving && !readModels.some((m) => m.parked);
     if (!ready) void reply.status(503);
-    return { status: ready ? 'ready' : 'not_ready', read_models: readModels };
+    return {
+      status: ready ? 'ready' : 'not_ready',
+      event_store: healthy ? 'reachable' : 'cut_off',
+      read_models: readModels,
+    };
   }
 }

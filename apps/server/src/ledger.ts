@@ -1,9 +1,11 @@
+import { rmSync } from 'node:fs';
 import { mkdir, mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { BlobStore, EventStore } from '#event-store/event-store.js';
 import { MemoryStore } from '#event-store/memory.js';
-import { openSqliteStore } from '#event-store/sqlite.js';
+import { openEventStoreDb } from '#event-store/eventstoredb.js';
+import { lockLedger, openSqliteStore } from '#event-store/sqlite.js';
 import { Streams } from '#event-store/streams.js';
 import type { Clock } from '#kernel/context.js';
 import { projectHere, projectInThread, type Projector } from '#projections/projector.js';
@@ -14,7 +16,7 @@ import type { Settings } from './settings.js';
 
 /** An open ledger: the engine, the commands' way in and the queries' way out. Closed in reverse order. */
 export interface Ledger {
-  store: EventStore & BlobStore;
+  store: Engine;
   streams: Streams;
   projector: Projector;
   models: ReadModels;
@@ -27,21 +29,29 @@ export interface Ledger {
 export interface LedgerEvents {
   /** The read models cannot go on; the process should end. */
   onFailure(error: Error): void;
+  /** The read models are behind and have come this far. */
+  onCatchUp(position: number, end: number): void;
 }
+
+type Engine = EventStore & BlobStore & { readonly healthy?: boolean };
 
 export async function openLedger(
   settings: Pick<Settings, 'EVENTSTORE' | 'DATA'>,
   events: LedgerEvents,
   clock: Clock = Date.now,
 ): Promise<Ledger> {
-  return settings.EVENTSTORE === 'memory:' ? inMemory(clock) : onDisk(settings.DATA, events, clock);
+  if (settings.EVENTSTORE === 'memory:') return inMemory(events, clock);
+  await mkdir(settings.DATA, { recursive: true, mode: 0o700 });
+  return settings.EVENTSTORE === 'sqlite:'
+    ? onDisk(settings.DATA, events, clock)
+    : onCluster(settings.EVENTSTORE, settings.DATA, events, clock);
 }
 
 async function onDisk(dir: string, events: LedgerEvents, clock: Clock): Promise<Ledger> {
-  await mkdir(dir, { recursive: true, mode: 0o700 });
   const store = await openSqliteStore(dir, { clock });
   try {
     const path = join(dir, 'read.sqlite');
+    const end = await store.end();
     const projector = await projectInThread({
       ledger: dir,
       path,
@@ -55,43 +65,90 @@ async function onDisk(dir: string, events: LedgerEvents, clock: Clock): Promise<
       onFailure: (error) => {
         events.onFailure(error);
       },
+      onCatchUp: (position) => {
+        events.onCatchUp(position, end);
+      },
     });
-    return assemble(store, projector, path, join(dir, 'reactions.sqlite'), clock);
+    return assemble({ store, streams: new Streams(store), projector, dir, clock });
   } catch (error) {
     await store.close();
     throw error;
   }
 }
 
-async function inMemory(clock: Clock): Promise<Ledger> {
-  const dir = await mkdtemp(join(tmpdir(), 'precedent-'));
-  const store = new MemoryStore(clock);
-  const path = join(dir, 'read.sqlite');
-  const projector = await projectHere(store, path, projections);
-  return assemble(store, projector, path, join(dir, 'reactions.sqlite'), clock);
+/** The data folder holds this server's own, disposable read models; the ledger is shared. */
+async function onCluster(
+  address: string,
+  dir: string,
+  events: LedgerEvents,
+  clock: Clock,
+): Promise<Ledger> {
+  const lock = lockLedger(dir);
+  try {
+    const store = await openEventStoreDb(address, { clock });
+    const projector = await follow(store, dir, events);
+    const streams = new Streams(store, { shared: true });
+    return assemble({
+      store,
+      streams,
+      projector,
+      dir,
+      clock,
+      release: () => {
+        lock.release();
+      },
+    });
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
 }
 
-function assemble(
-  store: EventStore & BlobStore,
-  projector: Projector,
-  path: string,
-  reactions: string,
-  clock: Clock,
-): Ledger {
-  const db = ReadDatabase.openForReading(path);
+async function inMemory(events: LedgerEvents, clock: Clock): Promise<Ledger> {
+  const dir = await mkdtemp(join(tmpdir(), 'precedent-'));
+  const store = new MemoryStore(clock);
+  const projector = await follow(store, dir, events);
   const streams = new Streams(store);
-  const models = new ReadModels(db, projector, streams);
+  const release = (): void => {
+    rmSync(dir, { recursive: true, force: true });
+  };
+  return assemble({ store, streams, projector, dir, clock, release });
+}
+
+async function follow(store: Engine, dir: string, events: LedgerEvents): Promise<Projector> {
+  const end = await store.end();
+  return projectHere(store, join(dir, 'read.sqlite'), projections, {
+    onFailure: (error) => {
+      events.onFailure(error);
+    },
+    onCatchUp: (position) => {
+      events.onCatchUp(position, end);
+    },
+  });
+}
+
+function assemble(parts: {
+  store: Engine;
+  streams: Streams;
+  projector: Projector;
+  dir: string;
+  clock: Clock;
+  release?: () => void;
+}): Ledger {
+  const { store, streams, projector, dir, clock, release } = parts;
+  const db = ReadDatabase.openForReading(join(dir, 'read.sqlite'));
   return {
     store,
     streams,
     projector,
-    models,
+    models: new ReadModels(db, projector, streams),
     clock,
-    reactions,
+    reactions: join(dir, 'reactions.sqlite'),
     async close() {
       await projector.close();
       db.close();
       await store.close();
+      release?.();
     },
   };
 }

@@ -27,12 +27,13 @@ async function main(): Promise<void> {
   process.on('SIGINT', end);
 }
 
-async function announce({ app, createdKey }: Application, settings: Settings): Promise<void> {
+async function announce(application: Application, settings: Settings): Promise<void> {
+  const { app, createdKey } = application;
   const { port } = app.getHttpServer().address() as { port: number };
   const host = settings.HOST === '0.0.0.0' || settings.HOST === '::' ? '127.0.0.1' : settings.HOST;
   const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
   const known = settings.EVENTSTORE === 'memory:' ? undefined : await readClientFile(settings.DATA);
-  const key = createdKey ?? known?.key;
+  const key = createdKey ?? known?.key ?? (await validKey(application, settings.BOOTSTRAP_KEY));
   const say = (line: string): void => void process.stdout.write(`${line}\n`);
   say(`Precedent is ready at ${url}`);
   say(`  MCP        ${url}/mcp`);
@@ -47,6 +48,14 @@ async function announce({ app, createdKey }: Application, settings: Settings): P
   if (createdKey === undefined) return;
   say('\nPaste this into your MCP client:\n');
   say(JSON.stringify({ mcpServers: client.mcpServers }, null, 2));
+}
+
+/** The bootstrap key, where this ledger knows it: another server may have created the workspace with it. */
+async function validKey(
+  { authenticate }: Application,
+  key: string | undefined,
+): Promise<string | undefined> {
+  return key !== undefined && (await authenticate(key)) ? key : undefined;
 }
 
 main().catch(exitWith);

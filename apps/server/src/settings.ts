@@ -37,13 +37,17 @@ export const SETTINGS = {
   DATA: {
     default: './data',
     description: 'Folder of the ledger and of everything derived from it.',
-    read: (given) => (given === '' ? { problem: 'must name a folder' } : { value: given }),
+    read: text,
   } satisfies Setting<string>,
   EVENTSTORE: {
     default: 'sqlite:',
-    description: 'Engine: `sqlite:` in the data folder, or `memory:`, which forgets at the end.',
-    read: oneOf('sqlite:', 'memory:'),
-  } satisfies Setting<'sqlite:' | 'memory:'>,
+    description:
+      'Engine: `sqlite:` in the data folder, `memory:`, which forgets at the end, or `esdb://…`, an EventStoreDB or KurrentDB that servers share.',
+    read: (given) =>
+      ['sqlite:', 'memory:'].includes(given) || /^esdb(\+discover)?:\/\/\S+$/.test(given)
+        ? { value: given }
+        : { problem: 'must be sqlite:, memory: or an esdb:// address' },
+  } satisfies Setting<string>,
   BOOTSTRAP_KEY: {
     description: `Owner key to use on an empty ledger instead of a random one: ${API_KEY_FORM}. For automation.`,
     read: (given) =>
@@ -80,6 +84,11 @@ export const SETTINGS = {
       'For the command line and the stdio server: key to use; default what `client.json` says.',
     read: text,
   } satisfies Setting<string>,
+  TEST_EVENTSTOREDB: {
+    description:
+      'For tests: address of a real EventStoreDB or KurrentDB to run the engine’s suite against.',
+    read: text,
+  } satisfies Setting<string>,
   CORPORA: {
     description: 'For tests and benchmarks: folder of the corpora; default ../shared/corpora.',
     read: text,
@@ -106,7 +115,8 @@ export function readSettings(environment: Readonly<Record<string, string | undef
       issues.push({ path: name, problem: 'is no setting' });
   const values: Record<string, unknown> = {};
   for (const [name, setting] of Object.entries<Setting<unknown>>(SETTINGS)) {
-    const given = environment[PREFIX + name] ?? setting.default;
+    // An empty variable is as good as none: compose files cannot leave one out.
+    const given = environment[PREFIX + name] || setting.default;
     if (given === undefined) continue;
     const result = setting.read(given);
     if ('problem' in result) issues.push({ path: PREFIX + name, problem: result.problem });

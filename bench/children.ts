@@ -99,10 +99,15 @@ export async function startServer(bench: Bench, dir: string, name: string): Prom
     }),
   );
   const port = await readyPort(child);
+  let ending = false;
+  child.once('exit', (code, signal) => {
+    if (!ending) bench.note(`${name}: the server ended by itself, ${signal ?? `code ${code}`}`);
+  });
   return {
     port,
     startMs: performance.now() - started,
     async end() {
+      ending = true;
       child.kill('SIGTERM');
       if (child.exitCode === null) await once(child, 'exit');
     },

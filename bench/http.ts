@@ -6,8 +6,9 @@ export interface Load {
   connections: number;
   /** Whole HTTP/1.1 requests. */
   requests: readonly string[];
-  /** What every good answer holds. */
+  /** What every good answer holds, and its status. */
   expect: string;
+  status?: number;
 }
 
 export interface Loaded {
@@ -107,6 +108,7 @@ export async function load(input: Load): Promise<Loaded> {
     Array.from({ length: input.connections }, () => Connection.open(input.port)),
   );
   const took: number[] = [];
+  const status = String(input.status ?? 200);
   let body = '';
   const worker = async (connection: Connection): Promise<void> => {
     for (const request of requests) {
@@ -114,7 +116,7 @@ export async function load(input: Load): Promise<Loaded> {
       const answer = await connection.send(request);
       took.push(performance.now() - started);
       ({ body } = answer);
-      if (answer.status !== '200' || !body.includes(input.expect))
+      if (answer.status !== status || !body.includes(input.expect))
         throw new Error(`answer ${answer.status}: ${body.slice(0, 500)}`);
     }
   };

@@ -164,6 +164,9 @@ function recorded<V extends Vocabulary>(
   };
 }
 
+/** The hash of no candidate. */
+export const STALE = '0'.repeat(64);
+
 const REASON = 'agreed in the meeting of the board';
 
 /** The body of the review that approves the n-th topic's claim. */

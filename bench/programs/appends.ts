@@ -11,15 +11,25 @@ async function open(dir: string): Promise<void> {
 }
 
 /** Appends the events that stand in the ledger `from` after a position, each to the stream and revision that it has there. */
-async function run(input: { from: string; after: number; width: number }): Promise<number> {
+async function run(input: {
+  from: string;
+  after: number;
+  width: number;
+}): Promise<{ perSecond: number; cpuUs: number }> {
   const into = store;
   if (!into) throw new Error('not open');
   const events = await eventsAfter(input.from, input.after);
+  const before = process.threadCpuUsage();
   const started = performance.now();
   await concurrently(events, input.width, ({ stream, revision, event }) =>
     into.append(stream, revision - 1, [event]),
   );
-  return (events.length / (performance.now() - started)) * 1_000;
+  const took = performance.now() - started;
+  const cpu = process.threadCpuUsage(before);
+  return {
+    perSecond: (events.length / took) * 1_000,
+    cpuUs: (cpu.user + cpu.system) / events.length,
+  };
 }
 
 async function eventsAfter(dir: string, after: number) {

@@ -1,12 +1,13 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { CommandBus } from '@nestjs/cqrs';
+import { Refusal } from '#kernel/refusal.js';
 import { ReviewDecision } from '#decisions/messages.js';
 import type { Application, assemble as Assemble } from '../../apps/server/src/application.js';
 import type { createLog as CreateLog } from '../../apps/server/src/log.js';
 import type { readSettings as ReadSettings } from '../../apps/server/src/settings.js';
 import { FILES, OWNER_KEY } from '../files.js';
 import { concurrently } from '../measure.js';
-import { reviewAt } from '../seed.js';
+import { reviewAt, STALE } from '../seed.js';
 import { serve } from './program.js';
 
 // B1a: the whole server but its doors' sockets; approvals go onto the Nest bus as any door puts them there.
@@ -16,6 +17,8 @@ const { readSettings } = (await import(FILES.settings)) as { readSettings: typeo
 
 export interface Ran {
   perSecond: number;
+  /** Of the main thread, for each command. */
+  cpuUs: number;
   /** Position of the log before the first command. */
   from: number;
   loopDelayP99: number;
@@ -36,29 +39,53 @@ async function open(dir: string): Promise<void> {
   await application.ledger.models.settled();
 }
 
-async function run(input: { first: number; count: number; width: number }): Promise<Ran> {
+interface Input {
+  first: number;
+  count: number;
+  width: number;
+  /** Whether this process has met the streams before. */
+  met: boolean;
+}
+
+async function run(input: Input): Promise<Ran> {
   const { app, ledger, authenticate } = opened();
   const caller = await authenticate(OWNER_KEY);
   if (!caller) throw new Error('no caller');
   const bus = app.get(CommandBus);
-  const commands = Array.from(
-    { length: input.count },
-    (_, i) => new ReviewDecision(caller, reviewAt(input.first + i)),
-  );
+  const reviews = Array.from({ length: input.count }, (_, i) => reviewAt(input.first + i));
+  if (input.met)
+    await concurrently(reviews, input.width, (review) =>
+      refused(bus.execute(new ReviewDecision(caller, { ...review, content_hash: STALE }))),
+    );
+  const commands = reviews.map((review) => new ReviewDecision(caller, review));
   const from = await ledger.store.end();
   const delay = monitorEventLoopDelay({ resolution: 1 });
   delay.enable();
+  const before = process.threadCpuUsage();
   const started = performance.now();
   await concurrently(commands, input.width, (command) => bus.execute(command));
   const took = performance.now() - started;
+  const cpu = process.threadCpuUsage(before);
   delay.disable();
   await ledger.projector.reach(await ledger.store.end(), 120_000);
   return {
     perSecond: (input.count / took) * 1_000,
+    cpuUs: (cpu.user + cpu.system) / input.count,
     from,
     loopDelayP99: delay.percentile(99) / 1e6,
     settleMs: performance.now() - started - took,
   };
+}
+
+/** A stale review reads the stream, decides, and appends nothing. */
+async function refused(command: Promise<unknown>): Promise<void> {
+  try {
+    await command;
+  } catch (error) {
+    if (error instanceof Refusal && error.error === 'stale_revision') return;
+    throw error;
+  }
+  throw new Error('a stale review was taken');
 }
 
 async function close(): Promise<void> {

@@ -162,6 +162,19 @@ async function assignTopic(
       'inspect it again',
     );
   const claim = moved(view, topic.topic, held);
+  const there = await streams.load(topicStreams, topicStream(workspace, topic.topic));
+  const twin = there.state.decisions.get(claim.decision_id);
+  if (twin && ['rejected', 'retracted', 'revoked'].includes(twin.status))
+    throw new Refusal(
+      'conflict',
+      'already_decided',
+      `${twin.id} says the same and is ${twin.status} already`,
+      {
+        path: 'topic',
+        issues: [{ path: 'topic', problem: `the state of ${twin.id} is ${twin.status}` }],
+        fix: 'retract this candidate, or ingest a new record to propose it again',
+      },
+    );
   const done = await streams.execute(
     topicStreams,
     topicStream(workspace, topic.topic),

@@ -1,10 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { threadOf } from '#kernel/thread.js';
+import { canMount, canTrace, itWith } from '../../test/support/fault-kit.js';
 import { log } from './conformance-support.js';
 import { openSqliteReader } from './sqlite.js';
 
@@ -25,10 +26,6 @@ function run(wrap: readonly string[], dir: string, retry?: number): Outcome {
   return JSON.parse(execFileSync(command, args, { env, encoding: 'utf8' })) as Outcome;
 }
 
-const works = (command: string, ...args: string[]) => spawnSync(command, args).status === 0;
-const canMount = works('unshare', '-m', 'mount', '-t', 'tmpfs', 'tmpfs', tmpdir());
-const canTrace = works('strace', '-f', '-qq', '-o', '/dev/null', 'true');
-
 describe('sqlite engine under faults of the disk', () => {
   let dir: string;
   beforeEach(() => {
@@ -46,7 +43,7 @@ describe('sqlite engine under faults of the disk', () => {
     await reader.close();
   }
 
-  (canTrace ? it : it.skip)(
+  itWith(canTrace, 'strace')(
     'P6 P7 B05: fsync fails: unknown outcome, writing stops, a retry settles it',
     async () => {
       const inject = 'inject=fsync,fdatasync:error=EIO:when=25';
@@ -79,7 +76,7 @@ describe('sqlite engine under faults of the disk', () => {
     await settles(acknowledged);
   });
 
-  (canMount ? it : it.skip)(
+  itWith(canMount, 'root and mount (tmpfs)')(
     'P6: the disk is full: refused, nothing stored, and writing goes on once there is room',
     () => {
       const mount = `mount -t tmpfs -o size=6m tmpfs ${dir} && head -c 2000000 /dev/zero > ${dir}/ballast`;

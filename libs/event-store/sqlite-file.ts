@@ -1,5 +1,5 @@
 import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync } from 'node:fs';
-import { rmSync, statSync, writeFileSync } from 'node:fs';
+import { renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -8,10 +8,10 @@ import { Refusal } from '#kernel/refusal.js';
 
 // Files of a ledger directory that this engine owns: ledger.sqlite (with -wal and -shm), lock.sqlite, lock.json.
 
-/** Layout of `ledger.sqlite`, in `PRAGMA user_version`. Raise it with every change, and migrate in `openForWriting`. */
+/** Layout of `ledger.sqlite`, in `PRAGMA user_version`. Raise it with every change, and add the step to `migration.ts`. */
 export const SCHEMA_VERSION = 1;
 /** `PRAGMA application_id`: "PREC". */
-const APPLICATION_ID = 0x50524543;
+export const APPLICATION_ID = 0x50524543;
 
 /**
  * Streams have small integer ids because text keys in the event index cost a third of the throughput.
@@ -38,6 +38,11 @@ function refuseChange(table: string, change: 'UPDATE' | 'DELETE'): string {
   return `CREATE TRIGGER ${table}_no_${change.toLowerCase()} BEFORE ${change} ON ${table}
 BEGIN SELECT RAISE(ABORT, 'the ledger is append-only: no ${change} of ${table}'); END;
 `;
+}
+
+/** Lays out an empty database as a ledger of the present version. */
+export function layOut(db: DatabaseSync): void {
+  db.exec(`BEGIN IMMEDIATE;${SCHEMA}COMMIT;`);
 }
 
 export function ledgerFile(dir: string): string {
@@ -67,8 +72,8 @@ export function pragma(db: DatabaseSync, name: string): unknown {
  */
 export function openForWriting(dir: string): DatabaseSync {
   const path = ledgerFile(dir);
-  const isNew = !existsSync(path) || statSync(path).size === 0;
-  if (!isNew) assertOurs(dir);
+  if (!existsSync(path) || statSync(path).size === 0) create(dir);
+  assertOurs(dir);
   const db = new DatabaseSync(path, { timeout: 5000 });
   try {
     db.exec('PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA fullfsync=ON;');
@@ -76,18 +81,36 @@ export function openForWriting(dir: string): DatabaseSync {
     // The writer checkpoints itself, after it has acknowledged; the limit gives back the space of a burst.
     db.exec(`PRAGMA wal_autocheckpoint=0; PRAGMA journal_size_limit=${64 << 20};`);
     assertDurable(db);
-    if (pragma(db, 'user_version') === 0) db.exec(`BEGIN IMMEDIATE;${SCHEMA}COMMIT;`);
     settleWal(db, path);
-    if (isNew) {
-      // The names of the files, and of a new directory itself, survive a power cut as well.
-      sync(dir);
-      sync(dirname(resolve(dir)));
-    }
+    // The names of the files, and of a new directory itself, survive a power cut as well. Every time: whoever created
+    // them may have died before it did this.
+    sync(dir);
+    sync(dirname(resolve(dir)));
     return db;
   } catch (error) {
     db.close();
     throw error;
   }
+}
+
+/**
+ * Under another name until it is whole: one that dies half-way leaves a rollback journal, which no reader may roll back,
+ * so that the ledger would not open again.
+ */
+function create(dir: string): void {
+  const draft = `${ledgerFile(dir)}.new`;
+  for (const part of ['', '-journal', '-wal', '-shm']) rmSync(`${draft}${part}`, { force: true });
+  const db = new DatabaseSync(draft);
+  try {
+    db.exec('PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;');
+    layOut(db);
+    // Closing it moves this into the file, but does not tell when it could not.
+    pragma(db, 'wal_checkpoint(TRUNCATE)');
+  } finally {
+    db.close();
+  }
+  sync(draft);
+  renameSync(draft, ledgerFile(dir));
 }
 
 /** An engine that would acknowledge before the disk has it does not start. */
@@ -123,9 +146,9 @@ function sync(path: string): void {
   }
 }
 
-/** A connection that cannot write, for any thread or process, lock or not. */
-export function openForReading(dir: string): DatabaseSync {
-  assertOurs(dir);
+/** A connection that cannot write, for any thread or process, lock or not. `older`: an earlier layout will do. */
+export function openForReading(dir: string, { older = false } = {}): DatabaseSync {
+  assertOurs(dir, older);
   return connectReadOnly(dir);
 }
 
@@ -150,8 +173,22 @@ function hasWal(path: string): boolean {
   return existsSync(`${path}-wal`) && statSync(`${path}-wal`).size > 0;
 }
 
-/** Looks before anything is written: a file that is not ours, or of a later version, stays as it is. */
-function assertOurs(dir: string): void {
+/** Looks before anything is written: a file that is not ours, or of another layout, stays as it is. */
+function assertOurs(dir: string, older = false): void {
+  const version = layoutOf(dir);
+  if (version > SCHEMA_VERSION) throw newerLedger(ledgerFile(dir), version);
+  // 0 is a database that its creator did not live to lay out.
+  if (version > 0 && version < SCHEMA_VERSION && !older)
+    throw new Refusal(
+      'unavailable',
+      'older_ledger',
+      `the ledger in ${dir} has layout ${version}; this program works with ${SCHEMA_VERSION}. Nothing was changed.`,
+      { fix: 'run "precedent backup", then "precedent migrate"' },
+    );
+}
+
+/** Refuses `no_ledger` and `not_a_ledger`. */
+export function layoutOf(dir: string): number {
   const path = ledgerFile(dir);
   if (!existsSync(path))
     throw new Refusal('not_found', 'no_ledger', `there is no ledger in ${dir}`, {
@@ -159,13 +196,16 @@ function assertOurs(dir: string): void {
     });
   const { application, version, tables } = identity(dir);
   if (application !== APPLICATION_ID && tables > 0) throw notALedger(path);
-  if (version > SCHEMA_VERSION)
-    throw new Refusal(
-      'unavailable',
-      'newer_ledger',
-      `the ledger in ${dir} has layout ${version}; this program knows up to ${SCHEMA_VERSION}. Nothing was changed.`,
-      { fix: 'use the version of the program that wrote it, or a later one' },
-    );
+  return version;
+}
+
+export function newerLedger(path: string, version: number, known = SCHEMA_VERSION): Refusal {
+  return new Refusal(
+    'unavailable',
+    'newer_ledger',
+    `${path} has layout ${version}; this program knows up to ${known}. Nothing was changed.`,
+    { fix: 'use the version of the program that wrote it, or a later one' },
+  );
 }
 
 function identity(dir: string): { application: number; version: number; tables: number } {

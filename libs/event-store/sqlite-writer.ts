@@ -6,6 +6,7 @@ import {
   workerData,
   type MessagePort,
 } from 'node:worker_threads';
+import { Recent } from '#kernel/recent.js';
 import { compareEarlier, type EventHeader } from './header.js';
 import { openForWriting, SQLITE_FULL, sqliteCode } from './sqlite-file.js';
 
@@ -37,6 +38,7 @@ export type FromWriter =
 /** Keeps a transaction, and what is lost with it, small. */
 const APPENDS_PER_TRANSACTION = 512;
 const CHARS_PER_TRANSACTION = 8_000_000;
+/** Streams at most whose head is kept in memory. */
 const CACHED_HEADS = 100_000;
 /** Write-ahead log between two checkpoints, about; a transaction writes its events and some pages beside them. */
 const CHECKPOINT_BYTES = 48_000_000;
@@ -70,7 +72,7 @@ function statements(db: DatabaseSync) {
 class Writer {
   readonly #sql: ReturnType<typeof statements>;
   /** Heads of streams that were written lately, as the running transaction sees them. */
-  readonly #heads = new Map<string, Head>();
+  readonly #heads = new Recent<Head>(CACHED_HEADS / 2);
   #end = 0;
   #streams = 0;
   #walBytes = 0;
@@ -162,10 +164,6 @@ class Writer {
   }
 
   #keep(name: string, head: Head): Head {
-    if (this.#heads.size >= CACHED_HEADS) {
-      const [oldest] = this.#heads.keys();
-      if (oldest !== undefined) this.#heads.delete(oldest);
-    }
     this.#heads.set(name, head);
     return head;
   }

@@ -65,6 +65,11 @@ export class SqliteStore implements EventStore, BlobStore {
     });
   }
 
+  /** False once a write ended with an unknown outcome: reads go on, writes need a restart. */
+  get healthy(): boolean {
+    return this.#stopped === undefined;
+  }
+
   async append(
     stream: string,
     expected: ExpectedRevision,

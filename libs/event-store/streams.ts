@@ -1,6 +1,7 @@
 import { actorOf, type Actor, type Caller } from '#kernel/context.js';
 import type { Decider } from '#kernel/decider.js';
 import { canonicalJson, derivedId, type Json } from '#kernel/json.js';
+import { Recent } from '#kernel/recent.js';
 import { Refusal } from '#kernel/refusal.js';
 import type { Codec, EventOf, Vocabulary } from '#kernel/vocabulary.js';
 import {
@@ -45,7 +46,7 @@ export interface Executed<State, Event> extends Folded<State> {
   events: readonly Event[];
 }
 
-const CACHED_STREAMS = 20_000;
+const CACHED_STREAMS = 10_000;
 const ATTEMPTS = 8;
 
 /**
@@ -53,7 +54,7 @@ const ATTEMPTS = 8;
  * expected revision decides, and a lost race is decided again on the newer state.
  */
 export class Streams {
-  private readonly cache = new Map<string, Folded<unknown>>();
+  private readonly cache = new Recent<Folded<unknown>>(CACHED_STREAMS);
   private readonly queues = new Map<string, Promise<unknown>>();
   private acknowledgedPosition: Position = 0;
 
@@ -115,11 +116,7 @@ export class Streams {
     stream: string,
   ): Promise<Folded<S>> {
     const cached = this.cache.get(stream) as Folded<S> | undefined;
-    if (cached && !this.options.shared) {
-      this.cache.delete(stream);
-      this.cache.set(stream, cached);
-      return cached;
-    }
+    if (cached && !this.options.shared) return cached;
     const folded: Folded<S> = cached ?? {
       state: kind.decider.initial(),
       revision: NO_STREAM,
@@ -138,7 +135,7 @@ export class Streams {
         folded.position = event.position;
       }
     }
-    if (!kind.transient) this.remember(stream, folded);
+    if (!kind.transient) this.cache.set(stream, folded);
     return folded;
   }
 
@@ -155,15 +152,8 @@ export class Streams {
     folded.position = appended.position;
     if (appended.position > this.acknowledgedPosition)
       this.acknowledgedPosition = appended.position;
-    if (!kind.transient) this.remember(stream, folded);
+    if (!kind.transient) this.cache.set(stream, folded);
     return folded;
-  }
-
-  private remember(stream: string, folded: Folded<unknown>): void {
-    this.cache.set(stream, folded);
-    if (this.cache.size <= CACHED_STREAMS) return;
-    const oldest = this.cache.keys().next();
-    if (!oldest.done) this.cache.delete(oldest.value);
   }
 
   private async inTurn<T>(stream: string, work: () => Promise<T>): Promise<T> {

@@ -1,7 +1,8 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { EventStore, Position, RecordedEvent } from '#event-store/event-store.js';
 import type { Json } from '#kernel/json.js';
 import type { Meta, Projection } from './projection.js';
-import type { ReadDatabase } from './read-database.js';
+import { isStorageFailure, type ReadDatabase } from './read-database.js';
 
 /** Where one read model stands. `parked`: an event it could not digest; it stays before that event until the next start. */
 export interface FollowerStatus {
@@ -19,6 +20,9 @@ interface Read {
 
 /** Events in one transaction at most: long enough to be cheap, short enough to hold a shared event loop for milliseconds only. */
 const BATCH = 512;
+
+/** Pause before a batch is tried again that the disk did not take. */
+const STORAGE_RETRY_MS = 250;
 
 const CHECKPOINTS = `CREATE TABLE IF NOT EXISTS checkpoint (
   name TEXT PRIMARY KEY, version INTEGER NOT NULL, position INTEGER NOT NULL, recorded_at TEXT NOT NULL) WITHOUT ROWID`;
@@ -80,8 +84,23 @@ export class Follower {
     this.latest = this.savedLatest();
     for await (const batch of this.store.follow(this.position, options)) {
       if (this.stop.signal.aborted) return;
-      this.applyBatch(batch);
+      while (!this.tryBatch(batch)) {
+        // Not live, whoever waits for this goes on with what there is; `start` takes it up again.
+        if (!live || this.stop.signal.aborted) return;
+        await delay(STORAGE_RETRY_MS);
+      }
       this.onProgress(this.position, this.statuses);
+    }
+  }
+
+  /** False when the disk did not take it: full, say. Nothing of the unfinished part is kept, and nobody is parked for it (P6). */
+  private tryBatch(batch: readonly RecordedEvent[]): boolean {
+    try {
+      this.applyBatch(batch);
+      return true;
+    } catch (error) {
+      if (isStorageFailure(error)) return false;
+      throw error;
     }
   }
 
@@ -96,7 +115,8 @@ export class Follower {
         this.saveCheckpoints(batch);
       });
       this.advance(batch);
-    } catch {
+    } catch (error) {
+      if (isStorageFailure(error)) throw error;
       // One event is indigestible for one read model. Find it by taking the events one at a time.
       for (const each of read) this.applyAlone(each);
     }
@@ -127,6 +147,7 @@ export class Follower {
         });
         status.position = event.position;
       } catch (error) {
+        if (isStorageFailure(error)) throw error;
         const reason = error instanceof Error ? error.message : String(error);
         status.parked = { position: event.position, reason };
       }

@@ -1,7 +1,14 @@
-import type { EventStore, Position, RecordedEvent } from '#event-store/event-store.js';
+import { setTimeout as delay } from 'node:timers/promises';
+import {
+  UnknownOutcome,
+  type EventStore,
+  type Position,
+  type RecordedEvent,
+} from '#event-store/event-store.js';
 import type { Json } from '#kernel/json.js';
+import { Refusal } from '#kernel/refusal.js';
 import type { Codec, EventOf, Vocabulary } from '#kernel/vocabulary.js';
-import { ReadDatabase } from './read-database.js';
+import { isStorageFailure, ReadDatabase, type Param } from './read-database.js';
 
 /**
  * What follows from an event in another stream. Delivered at least once: `run` sends commands whose ids derive from
@@ -28,6 +35,9 @@ export function reaction<V extends Vocabulary, K extends EventOf<V>['type']>(
     },
   };
 }
+
+/** Pause before a checkpoint is tried again that the disk did not take. */
+const STORAGE_RETRY_MS = 250;
 
 /** Runs reactions in log order, each event to its end before the next. Keeps its own checkpoint file, apart from the disposable read models. */
 export class Reactor {
@@ -76,7 +86,7 @@ export class Reactor {
           if (reaction.types.includes(event.type)) await this.deliver(reaction, event);
         if (this.stop.signal.aborted) return;
       }
-      this.save(batch.at(-1)?.position ?? from);
+      await this.save(batch.at(-1)?.position ?? from);
     }
   }
 
@@ -84,32 +94,56 @@ export class Reactor {
     for (let attempt = 0; ; attempt++) {
       try {
         await reaction.run(event);
-        this.save(event.position);
-        return;
+        break;
       } catch (error) {
         if (this.stop.signal.aborted) return;
-        const pause = this.retryMs[attempt];
+        const pause = this.retryMs[attempt] ?? (mayPass(error) ? this.retryMs.at(-1) : undefined);
         if (pause === undefined) {
-          this.giveUp(reaction, event, error);
+          await this.giveUp(reaction, event, error);
           return;
         }
-        await new Promise((resolve) => setTimeout(resolve, pause));
+        await this.pause(pause);
+        if (this.stop.signal.aborted) return;
       }
     }
+    await this.save(event.position);
   }
 
-  private giveUp(reaction: Reaction, event: RecordedEvent, error: unknown): void {
-    this.db.run(
+  private async giveUp(reaction: Reaction, event: RecordedEvent, error: unknown): Promise<void> {
+    await this.write(
       'INSERT OR REPLACE INTO given_up (reaction, position, reason) VALUES (?, ?, ?)',
       reaction.name,
       event.position,
       error instanceof Error ? error.message : String(error),
     );
-    this.save(event.position);
+    await this.save(event.position);
     this.onGivenUp(reaction.name, event.position, error);
   }
 
-  private save(position: Position): void {
-    this.db.run('INSERT OR REPLACE INTO reactor (id, position) VALUES (1, ?)', position);
+  private save(position: Position): Promise<void> {
+    return this.write('INSERT OR REPLACE INTO reactor (id, position) VALUES (1, ?)', position);
   }
+
+  /** Waits for a full disk to have room again. What is not saved when it is closed is delivered once more. */
+  private async write(sql: string, ...params: readonly Param[]): Promise<void> {
+    while (!this.stop.signal.aborted) {
+      try {
+        this.db.run(sql, ...params);
+        return;
+      } catch (error) {
+        if (!isStorageFailure(error)) throw error;
+        await this.pause(STORAGE_RETRY_MS);
+      }
+    }
+  }
+
+  private async pause(ms: number): Promise<void> {
+    await delay(ms, undefined, { signal: this.stop.signal }).catch(() => undefined);
+  }
+}
+
+/** A full disk, a ledger that takes no writes: nothing that is wrong with the event, so that giving it up would lose it. */
+function mayPass(error: unknown): boolean {
+  if (error instanceof Refusal) return error.kind === 'unavailable';
+  return error instanceof UnknownOutcome || isStorageFailure(error);
 }

@@ -15,6 +15,15 @@ export interface Writes extends Reads {
   run(sql: string, ...params: readonly Param[]): void;
 }
 
+/** SQLite's BUSY, LOCKED, NOMEM, READONLY, IOERR, FULL and CANTOPEN. */
+const STORAGE = new Set([5, 6, 7, 8, 10, 13, 14]);
+
+/** True for a failure of the disk or of the system, which may pass; false for one that the same statement would meet again. */
+export function isStorageFailure(error: unknown): boolean {
+  const code = (error as { errcode?: unknown } | null)?.errcode;
+  return typeof code === 'number' && STORAGE.has(code & 0xff);
+}
+
 /**
  * The disposable database of read models. One writer (the follower), any number of readers.
  * It may be deleted at any time while the process is down: the log rebuilds it. Hence `synchronous=NORMAL`: a power cut may take

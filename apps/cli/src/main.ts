@@ -1,13 +1,16 @@
 import { Command, CommanderError } from 'commander';
 import { VERSION } from '../../server/src/version.js';
 import { askVerb } from './ask.js';
+import { backupVerb } from './backup.js';
 import { contextVerb } from './context.js';
 import { EXIT, failureOf, unusable, type Failure } from './failure.js';
 import { historyVerb } from './history.js';
 import { ingestVerb } from './ingest.js';
 import { heedInterrupts } from './interruption.js';
+import { migrateVerb } from './migrate.js';
 import { endWith, outputFor, surviveClosedPipes } from './output.js';
 import { pendingVerb } from './pending.js';
+import { restoreVerb } from './restore.js';
 import { reviewVerb } from './review.js';
 
 const HELP = `
@@ -17,13 +20,28 @@ Examples:
   precedent history "Use PostgreSQL"              everything that happened in a topic
   precedent pending                               what awaits a review
   precedent review <id> approve --reason "agreed on Monday"
+  precedent backup /backups                       copy the ledger, also while the server runs
 
 The server is the one that PRECEDENT_URL and PRECEDENT_KEY name, else the one that wrote client.json into
 PRECEDENT_DATA (default ./data). A .env file may hold all three.
+backup, restore and migrate work on files and need no server.
 
-Exit codes: 0 ok, 1 refused by the server, 2 wrong usage or input, 3 unreachable, 4 incomplete, 5 not authorised,
-130 interrupted. Data goes to stdout, all else to stderr; with --json both are JSON on stdout. NO_COLOR is heeded.
+Exit codes: 0 ok, 1 refused by the server or a failed check, 2 wrong usage or input, 3 unreachable or unreadable,
+4 incomplete, 5 not authorised, 130 interrupted. Data goes to stdout, all else to stderr; with --json both are JSON on
+stdout. NO_COLOR is heeded.
 `;
+
+const VERBS = [
+  ingestVerb,
+  askVerb,
+  historyVerb,
+  pendingVerb,
+  reviewVerb,
+  contextVerb,
+  backupVerb,
+  restoreVerb,
+  migrateVerb,
+];
 
 function build(): Command {
   const program = new Command('precedent')
@@ -35,8 +53,7 @@ function build(): Command {
     // What it says of wrong usage is said in the form of every other refusal, below.
     .configureOutput({ outputError: () => undefined })
     .addHelpText('after', HELP);
-  for (const verb of [ingestVerb, askVerb, historyVerb, pendingVerb, reviewVerb, contextVerb])
-    verb(program);
+  for (const verb of VERBS) verb(program);
   for (const verb of program.commands)
     verb
       .option('--json', 'print the result as one JSON document')

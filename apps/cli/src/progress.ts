@@ -1,10 +1,13 @@
 import { SingleBar } from 'cli-progress';
 
 /** A bar on stderr. It leaves the cursor and the signals alone, so that nothing is to be put right when the process ends. */
-export function progressBar(): { update(done: number, total: number): void; stop(): void } {
+export function progressBar(
+  doing = 'Ingesting',
+  unit = 'documents',
+): { update(done: number, total: number): void; stop(): void } {
   const bar = new SingleBar({
     stream: process.stderr,
-    format: 'Ingesting {bar} {value}/{total} documents',
+    format: `${doing} {bar} {value}/{total} ${unit}`,
     barCompleteChar: '█',
     barIncompleteChar: '░',
     barsize: 30,

@@ -8,7 +8,7 @@ export const HEALTH = Symbol('Health');
 /** What the process knows of its own fitness. */
 export interface Health {
   projector: Projector;
-  /** False while the engine is cut off. */
+  /** False while the engine takes no writes: cut off, or stopped by an unknown outcome. */
   healthy(): boolean;
   /** Position of the last durable event. */
   end(): Promise<number>;
@@ -35,7 +35,7 @@ export class HealthController {
   @Get('ready')
   async ready(@Res({ passthrough: true }) reply: FastifyReply) {
     const healthy = this.health.healthy();
-    const end = healthy ? await this.health.end() : this.health.projector.position;
+    const end = await this.health.end().catch(() => this.health.projector.position);
     const readModels = this.health.projector.statuses.map(({ name, position, parked }) => ({
       name,
       lag: Math.max(0, end - position),
@@ -45,7 +45,7 @@ export class HealthController {
     if (!ready) void reply.status(503);
     return {
       status: ready ? 'ready' : 'not_ready',
-      event_store: healthy ? 'reachable' : 'cut_off',
+      event_store: healthy ? 'writable' : 'not_writable',
       read_models: readModels,
     };
   }

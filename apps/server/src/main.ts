@@ -39,7 +39,10 @@ async function announce(application: Application, settings: Settings): Promise<v
   say(`  MCP        ${url}/mcp`);
   say(`  REST       ${url}/v1   (described at ${url}/openapi.json)`);
   if (createdKey !== undefined) say(`  Owner key  ${createdKey}   (shown this once)`);
-  if (key === undefined) return;
+  if (key === undefined) {
+    say(`  No key file in ${settings.DATA}: use your key, or copy client.json there`);
+    return;
+  }
   const client = clientSettings(url, key);
   if (settings.EVENTSTORE !== 'memory:') {
     await writeClientFile(settings.DATA, client);

@@ -17,22 +17,28 @@ export function approve(command: Approval, topic: Topic, decision: Decision): To
   if (command.contentHash !== undefined && command.contentHash !== decision.contentHash)
     throw stale(decision.contentHash);
   const validity = validityFrom(command, decision);
-  const targets = (command.supersedes ?? decision.supersedes).map((id) =>
+  const stated = [...new Set(command.supersedes ?? decision.supersedes)].map((id) =>
     supersedable(topic, decision.id, id, command.supersededBy),
   );
+  refuseRing(topic, decision.id, stated, command.supersededBy);
   const approved = { ...decision, status: 'approved' as const, ...validity.ms };
-  const others = [...topic.heads]
-    .filter((id) => !targets.some((t) => t.id === id))
+  const besides = [...topic.heads]
+    .filter((id) => !stated.some((t) => t.id === id))
     .map((id) => topic.decisions.get(id))
     .filter((d) => d !== undefined);
-  const confirmed = targets.length === 0 ? others.find((d) => confirms(approved, d)) : undefined;
-  if (confirmed && command.supersededBy === undefined)
+  const same =
+    command.supersededBy === undefined ? besides.filter((d) => confirms(approved, d)) : [];
+  const [confirmed] = same;
+  if (confirmed && stated.length === 0)
     return [
       {
         type: 'DecisionConfirmed',
         data: { decision_id: confirmed.id, by: decision.id, reason: command.reason },
       },
     ];
+  // What replaces some heads and says the same as another takes that one's place too: one head, not two.
+  const targets = [...stated, ...same];
+  const others = besides.filter((d) => !same.includes(d));
   const starts_at = isoMs(validity.ms.startMs);
   const events: TopicEvent[] = [
     {
@@ -50,7 +56,7 @@ export function approve(command: Approval, topic: Topic, decision: Decision): To
     ...targets.map((t) => superseded(t.id, decision.id, starts_at)),
   ];
   if (command.supersededBy !== undefined)
-    return [...events, endedBy(topic, decision.id, command.supersededBy)];
+    events.push(endedBy(topic, decision.id, command.supersededBy));
   events.push(
     ...settle(
       topic,
@@ -59,6 +65,7 @@ export function approve(command: Approval, topic: Topic, decision: Decision): To
       `superseded by ${decision.id}`,
     ),
   );
+  if (command.supersededBy !== undefined) return events;
   const rivals = others.filter((d) => disagrees(approved, d));
   if (rivals.length > 0) events.push(opened(topic, approved, rivals));
   return events;
@@ -91,7 +98,12 @@ export function revoke(
       type: 'DecisionRevoked',
       data: { decision_id: decision.id, reason: command.reason, ends_at: isoMs(endMs) },
     },
-    ...settle(topic, [decision.id], (left) => left[0], `${decision.id} was revoked`),
+    ...settle(
+      topic,
+      [decision.id],
+      (left) => (left.length === 1 ? left[0] : undefined),
+      `${decision.id} was revoked`,
+    ),
   ];
 }
 
@@ -143,13 +155,31 @@ function supersedable(
 }
 
 function headAfter(topic: Topic, from: Decision): string {
-  let at = from;
-  while (at.status === 'superseded') {
-    const next = topic.decisions.get(at.by);
-    if (!next) break;
-    at = next;
+  return successorsOf(topic, from.id).at(-1) ?? from.id;
+}
+
+/** The decision, what ended it, what ended that, and so on. */
+function successorsOf(topic: Topic, id: string): string[] {
+  const chain = new Set<string>();
+  let at = topic.decisions.get(id);
+  while (at && !chain.has(at.id)) {
+    chain.add(at.id);
+    at = at.status === 'superseded' ? topic.decisions.get(at.by) : undefined;
   }
-  return at.id;
+  return [...chain];
+}
+
+/** A decision goes between two others only if what it replaces is not what replaced it (B08). */
+function refuseRing(
+  topic: Topic,
+  id: string,
+  targets: readonly Decision[],
+  successor: string | undefined,
+): void {
+  if (successor === undefined) return;
+  const later = successorsOf(topic, successor);
+  const closing = targets.find((t) => later.includes(t.id));
+  if (closing) throw ring([id, ...later.slice(0, later.indexOf(closing.id) + 1)]);
 }
 
 function superseded(id: string, by: string, ends_at: string): TopicEvent {
@@ -189,6 +219,11 @@ function disagrees(
   );
 }
 
+function stillDisagree(topic: Topic, a: string, b: string): boolean {
+  const [first, second] = [topic.decisions.get(a), topic.decisions.get(b)];
+  return first?.status === 'approved' && second !== undefined && disagrees(first, second);
+}
+
 function opened(topic: Topic, approved: Decision, rivals: readonly Decision[]): TopicEvent {
   const same = rivals.every((d) => compareScopes(approved.scope, d.scope) === 'equal');
   const claims = [...rivals.map((d) => d.id), approved.id];
@@ -219,7 +254,7 @@ function settle(
   return [...topic.openConflicts].flatMap(([conflict_id, claims]) => {
     if (!claims.some((id) => ended.includes(id))) return [];
     const left = claims.filter((id) => topic.heads.has(id) && !ended.includes(id));
-    if (left.length > 1) return [];
+    if (left.some((a, i) => left.slice(i + 1).some((b) => stillDisagree(topic, a, b)))) return [];
     const winner = winnerOf(left);
     return [
       {

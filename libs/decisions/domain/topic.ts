@@ -63,7 +63,18 @@ function propose(command: Extract<TopicCommand, { type: 'Propose' }>, topic: Top
   }
   // Known already. A record that is decided now approves the candidate it was; anything else changes nothing.
   if (held.status === 'candidate' && approval)
-    return [...naming, ...approve({ ...approval, decisionId: held.id }, topic, held)];
+    return [
+      ...naming,
+      ...approve(
+        {
+          ...approval,
+          decisionId: held.id,
+          supersedes: claim.supersedes.length > 0 ? claim.supersedes : held.supersedes,
+        },
+        topic,
+        held,
+      ),
+    ];
   return naming;
 }
 

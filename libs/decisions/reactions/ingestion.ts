@@ -48,6 +48,8 @@ class Job {
   }
 
   async run(): Promise<void> {
+    const { state } = await this.needs.streams.load(ingestionStreams, this.stream);
+    if (state.status === 'completed') return;
     const manifest = JSON.parse(await this.text(this.submitted.manifest_sha256)) as Manifest;
     const texts = await Promise.all(manifest.sources.map((s) => this.text(s.sha256)));
     const plan = planIngestion(manifest, texts, {

@@ -1,0 +1,107 @@
+import { statSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import type { Command } from 'commander';
+import type { BackedUp, BackupOptions } from '#event-store/backup.js';
+import type { Coverage } from '#event-store/ledger-check.js';
+import { dataFolder, onLedger } from './ledger.js';
+import { filled } from './options.js';
+import { inline, outputFor, type Output, type OutputOptions, type Paint } from './output.js';
+import { counted, field } from './words.js';
+
+interface Options extends OutputOptions {
+  data?: string;
+}
+
+export function backupVerb(program: Command): void {
+  program
+    .command('backup')
+    .summary('copy the ledger into one file, also while a server runs')
+    .description(
+      'Copies the whole ledger into one new file, checks the copy and prints what it covers. ' +
+        'It holds everything that was acknowledged before it began. Nothing is ever overwritten.',
+    )
+    .argument('<file-or-folder>', 'the new file, or a folder in which it gets a name', filled)
+    .option('--data <folder>', 'data folder of the ledger (default: PRECEDENT_DATA)', filled)
+    .addHelpText(
+      'after',
+      '\nExamples:\n  precedent backup /backups\n  precedent backup /backups/monday.precedent --data /var/lib/precedent --json\n' +
+        '\nExit code: 0 the copy is whole, 1 the ledger is damaged (no file is left), 2 the file is there already,\n' +
+        '3 there is no ledger that this program can read, 4 it could not be finished (no file is left).\n',
+    )
+    .action(makeBackup);
+}
+
+async function makeBackup(where: string, options: Options): Promise<void> {
+  const output = outputFor(options);
+  const data = await dataFolder(options.data);
+  const file = fileOf(where);
+  const { backUp } = await import('#event-store/backup.js');
+  const done = await onLedger('ledger', () =>
+    withProgress(output, (onProgress, signal) => backUp(data, file, { onProgress, signal })),
+  );
+  if (!output.readable) {
+    output.json('precedent.backup/1', { file, ...covered(done) });
+    return;
+  }
+  output.say([
+    output.paint.bold(`Backed up ${inline(data)} to ${inline(file)}`),
+    ...coverageLines(done, output.paint),
+  ]);
+  output.note(`\nProve it again:  precedent restore ${inline(file)} --verify`);
+}
+
+/** In a folder, the time names it. */
+function fileOf(where: string): string {
+  if (!statSync(where, { throwIfNoEntry: false })?.isDirectory()) return resolve(where);
+  const stamp = new Date().toISOString().replace(/[-:]/g, '').replace('.', '-');
+  return resolve(join(where, `precedent-${stamp}.precedent`));
+}
+
+const BARS = {
+  reading: 'Reading the ledger',
+  copying: 'Copying',
+  checking: 'Checking the copy',
+} as const;
+
+/** Bars on a terminal; Ctrl-C ends the work, which cleans up after itself. */
+export async function withProgress<T>(
+  output: Output,
+  work: (onProgress: BackupOptions['onProgress'], signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const { interruption } = await import('./interruption.js');
+  if (!output.watched) return work(() => undefined, interruption);
+  const { progressBar } = await import('./progress.js');
+  let step: keyof typeof BARS | undefined;
+  let bar: ReturnType<typeof progressBar> | undefined;
+  try {
+    return await work((next, done, total) => {
+      if (next !== step) {
+        bar?.stop();
+        bar = progressBar(BARS[next], next === 'copying' ? 'pages' : 'events and texts');
+        step = next;
+      }
+      bar?.update(done, total);
+    }, interruption);
+  } finally {
+    bar?.stop();
+  }
+}
+
+/** Positions are text outside: other engines have some that no double holds. */
+export function covered({ coverage, layout, bytes }: BackedUp): object {
+  return { ...coverage, last_position: String(coverage.last_position), layout, bytes };
+}
+
+export function coverageLines({ coverage, bytes }: BackedUp, paint: Paint): string[] {
+  return [
+    field(paint, 'events', whole(coverage)),
+    field(paint, 'recorded', `until ${coverage.last_recorded_at ?? 'never'}`),
+    field(paint, 'headers', `SHA-256 ${coverage.headers_sha256}`),
+    field(paint, 'texts', counted(coverage.blobs, 'blob')),
+    field(paint, 'backup', counted(bytes, 'byte')),
+  ];
+}
+
+function whole({ events, last_position }: Coverage): string {
+  return `${events}, until position ${last_position}`;
+}

@@ -1,0 +1,269 @@
+import { isUtf8 } from 'node:buffer';
+import { createHash } from 'node:crypto';
+import { sha256 } from '#kernel/json.js';
+import type { Position } from './event-store.js';
+import type { EventHeader } from './header.js';
+
+/** An event as an engine keeps it: what its index says of it, and the stored bytes. */
+export interface StoredEvent {
+  position: Position;
+  stream: string;
+  revision: number;
+  header: Uint8Array;
+  payload: Uint8Array;
+}
+
+export interface StoredBlob {
+  hash: string;
+  bytes: Uint8Array;
+}
+
+/** What a check reads: one moment of a ledger, on any engine. */
+export interface LedgerSource {
+  /** The whole log, in batches, in the order in which the engine delivers it. */
+  log(): AsyncIterable<readonly StoredEvent[]>;
+  /** Where the engine's index has a revision of a stream. */
+  locate(stream: string, revision: number): Promise<Position | undefined>;
+  blobs(): AsyncIterable<readonly StoredBlob[]>;
+}
+
+/** What a ledger holds. Two ledgers of one `headers_sha256` have the same history, on whatever engines. */
+export interface Coverage {
+  events: number;
+  /** 0 for a ledger without events. */
+  last_position: Position;
+  last_recorded_at: string | null;
+  /**
+   * SHA-256, in lower-case hex, of the stored headers in log order, each in UTF-8 and followed by one line feed (which no header
+   * contains). Each header names the SHA-256 of its payload, so this covers every byte of the history; positions are the engine's
+   * and not in it. `sqlite3 FILE "SELECT header FROM event ORDER BY position" | sha256sum` gives the same.
+   */
+  headers_sha256: string;
+  blobs: number;
+}
+
+export interface Checked {
+  coverage: Coverage;
+  /** `headers_sha256` after every `MARK_EVENTS` events: where two ledgers part is found to that many events. */
+  marks: readonly string[];
+}
+
+export const MARK_EVENTS = 1_000;
+
+/** The first thing that is wrong with a ledger. */
+export interface Finding {
+  /** Where: `position 12`, `blob <hash>`, or a part of the file. */
+  at: string;
+  what: string;
+  expected: string;
+  found: string;
+}
+
+export class LedgerDamage extends Error {
+  constructor(
+    readonly finding: Finding,
+    options?: ErrorOptions,
+  ) {
+    const { at, what, expected, found } = finding;
+    super(`${at}: ${what}: expected ${expected}, found ${found}`, options);
+    this.name = 'LedgerDamage';
+  }
+}
+
+export interface CheckOptions {
+  /** Positions have no gaps on this engine. */
+  contiguous: boolean;
+  /** What the ledger must turn out to hold; the first difference is a finding. */
+  expected?: Checked;
+  /** Events and blobs that were checked so far. */
+  onProgress?: (done: number) => void;
+  signal?: AbortSignal;
+  /** Streams whose heads are kept in memory; of the others the engine's index is asked. */
+  heads?: number;
+}
+
+const HEADS = 100_000;
+const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
+
+/**
+ * Proves a ledger from its own bytes: every payload and blob has the hash that is written of it, positions rise (without gaps where
+ * the engine leaves none), revisions of every stream are contiguous, time never runs backwards, and the index says what the headers
+ * say. Throws a `LedgerDamage` of the first thing that is wrong. Memory does not grow with the ledger.
+ */
+export async function checkLedger(source: LedgerSource, options: CheckOptions): Promise<Checked> {
+  const log = new LogCheck(source, options);
+  for await (const batch of source.log()) {
+    options.signal?.throwIfAborted();
+    for (const event of batch) await log.take(event);
+    options.onProgress?.(log.events);
+  }
+  let blobs = 0;
+  for await (const batch of source.blobs()) {
+    options.signal?.throwIfAborted();
+    for (const blob of batch) checkBlob(blob);
+    blobs += batch.length;
+    options.onProgress?.(log.events + blobs);
+  }
+  const checked = log.end(blobs);
+  if (options.expected) assertSame(options.expected.coverage, checked.coverage);
+  return checked;
+}
+
+function checkBlob({ hash, bytes }: StoredBlob): void {
+  const found = sha256(bytes);
+  if (found !== hash)
+    throw new LedgerDamage({ at: `blob ${hash}`, what: 'SHA-256', expected: hash, found });
+}
+
+function assertSame(expected: Coverage, found: Coverage): void {
+  // The digest last: the others say more.
+  for (const what of [
+    'events',
+    'last_position',
+    'last_recorded_at',
+    'blobs',
+    'headers_sha256',
+  ] as const)
+    if (expected[what] !== found[what])
+      throw new LedgerDamage({
+        at: `the ledger as a whole`,
+        what,
+        expected: String(expected[what]),
+        found: String(found[what]),
+      });
+}
+
+class LogCheck {
+  events = 0;
+  #position: Position = 0;
+  #recordedAt: string | null = null;
+  readonly #digest = createHash('sha256');
+  readonly #marks: string[] = [];
+  /** Revisions of the streams seen last, in two halves: dropping the older one at once is cheap, dropping the oldest entry of a map is not. */
+  #heads = new Map<string, number>();
+  #olderHeads = new Map<string, number>();
+  #forgotten = false;
+
+  constructor(
+    private readonly source: LedgerSource,
+    private readonly options: CheckOptions,
+  ) {}
+
+  async take(event: StoredEvent): Promise<void> {
+    this.#checkPosition(event);
+    const header = headerOf(event);
+    checkContent(event, header);
+    await this.#checkRevision(event, header);
+    if (this.#recordedAt !== null && header.recorded_at < this.#recordedAt)
+      throw wrong(event, 'recorded_at', `${this.#recordedAt} or later`, header.recorded_at);
+    this.#position = event.position;
+    this.#recordedAt = header.recorded_at;
+    this.events += 1;
+    this.#digest.update(event.header).update('\n');
+    if (this.events % MARK_EVENTS === 0) this.#mark(event);
+  }
+
+  end(blobs: number): Checked {
+    return {
+      coverage: {
+        events: this.events,
+        last_position: this.#position,
+        last_recorded_at: this.#recordedAt,
+        headers_sha256: this.#digest.digest('hex'),
+        blobs,
+      },
+      marks: this.#marks,
+    };
+  }
+
+  #checkPosition(event: StoredEvent): void {
+    const next = this.#position + 1;
+    const right = this.options.contiguous ? event.position === next : event.position >= next;
+    if (right) return;
+    const or = this.options.contiguous ? '' : ' or later';
+    throw wrong({ position: next }, 'position', `${next}${or}`, String(event.position));
+  }
+
+  async #checkRevision(event: StoredEvent, { stream, revision }: EventHeader): Promise<void> {
+    const head = this.#heads.get(stream) ?? this.#olderHeads.get(stream);
+    if (head === undefined && this.#forgotten) await this.#askIndex(event, stream, revision);
+    else if (revision !== (head ?? -1) + 1)
+      throw wrong(event, `revision of ${stream}`, String((head ?? -1) + 1), String(revision));
+    this.#heads.set(stream, revision);
+    if (this.#heads.size < (this.options.heads ?? HEADS) / 2) return;
+    this.#forgotten ||= this.#olderHeads.size > 0;
+    this.#olderHeads = this.#heads;
+    this.#heads = new Map();
+  }
+
+  /** The stream was seen long ago or never: the index has this event at its revision, and the one before at an earlier position. */
+  async #askIndex(event: StoredEvent, stream: string, revision: number): Promise<void> {
+    const here = await this.source.locate(stream, revision);
+    if (here !== event.position)
+      throw wrong(event, `revision ${revision} of ${stream} once`, 'here', `at ${String(here)}`);
+    if (revision === 0) return;
+    const before = await this.source.locate(stream, revision - 1);
+    if (before === undefined || before >= event.position)
+      throw wrong(
+        event,
+        `revision ${revision - 1} of ${stream}`,
+        `before position ${event.position}`,
+        before === undefined ? 'nowhere' : `at ${before}`,
+      );
+  }
+
+  #mark(event: StoredEvent): void {
+    const found = this.#digest.copy().digest('hex');
+    const expected = this.options.expected?.marks[this.#marks.length] ?? found;
+    this.#marks.push(found);
+    if (found === expected) return;
+    const same = this.events - MARK_EVENTS;
+    throw wrong(event, `headers_sha256 up to here (right up to event ${same})`, expected, found);
+  }
+}
+
+function wrong(
+  { position }: { position: Position },
+  what: string,
+  expected: string,
+  found: string,
+): LedgerDamage {
+  return new LedgerDamage({ at: `position ${position}`, what, expected, found });
+}
+
+function headerOf(event: StoredEvent): EventHeader {
+  const text = Buffer.from(event.header).toString('utf8');
+  try {
+    const header: unknown = JSON.parse(text);
+    if (isUtf8(event.header) && isHeader(header)) return header;
+  } catch {
+    // Not JSON: said below.
+  }
+  throw wrong(event, 'header', 'the members of a header as JSON', JSON.stringify(clipped(text)));
+}
+
+function clipped(text: string): string {
+  return text.length > 80 ? `${text.slice(0, 80)}…` : text;
+}
+
+function isHeader(value: unknown): value is EventHeader {
+  const h = (value ?? {}) as Partial<Record<keyof EventHeader, unknown>>;
+  const texts = [h.causation, h.correlation, h.id, h.payload_sha256, h.stream, h.type, h.workspace];
+  return (
+    texts.every((text) => typeof text === 'string') &&
+    Number.isSafeInteger(h.revision) &&
+    Number.isSafeInteger(h.version) &&
+    typeof h.recorded_at === 'string' &&
+    INSTANT.test(h.recorded_at)
+  );
+}
+
+function checkContent(event: StoredEvent, header: EventHeader): void {
+  const hash = sha256(event.payload);
+  if (hash !== header.payload_sha256)
+    throw wrong(event, 'payload_sha256', header.payload_sha256, hash);
+  if (event.stream !== header.stream)
+    throw wrong(event, 'stream in the index', header.stream, event.stream);
+  if (event.revision !== header.revision)
+    throw wrong(event, 'revision in the index', String(header.revision), String(event.revision));
+}

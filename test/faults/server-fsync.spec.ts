@@ -1,0 +1,65 @@
+import { afterAll, afterEach, expect } from '@jest/globals';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import { canTrace, cleanUp, expectWhole, folder, itWith } from '../support/fault-kit.js';
+import { completed, history, ingest, send, wholeLog } from '../support/fault-server.js';
+import { startServer, type RunningServer } from '../support/server.js';
+
+let server: RunningServer | undefined;
+let tracer: ChildProcess | undefined;
+afterEach(async () => {
+  tracer?.kill('SIGKILL');
+  await server?.stop('SIGKILL');
+});
+afterAll(cleanUp);
+
+/** From now on no sync of the server succeeds. */
+async function breakDisk(pid: number): Promise<void> {
+  const inject = 'inject=fsync,fdatasync:error=EIO';
+  const args = ['-f', '-qq', '-o', '/dev/null', '-e', 'trace=fsync,fdatasync', '-e', inject];
+  tracer = spawn('strace', [...args, '-p', String(pid)], { stdio: 'ignore' });
+  const untraced = (): boolean =>
+    /TracerPid:\s+0\n/.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  for (let tries = 0; untraced(); tries++) {
+    if (tries > 1_000) throw new Error('strace does not attach');
+    await delay(20);
+  }
+  // The other threads follow the first.
+  await delay(500);
+}
+
+itWith(canTrace && process.getuid?.() === 0, 'strace, as root')(
+  'P1 P6 P7 B05: fsync fails under the server: outcome unknown, no more writes, reads go on; after a restart a retry stores once',
+  async () => {
+    const dir = folder();
+    let door = (server = await startServer({ dir }));
+    await completed(door, await ingest(door, 0));
+    await breakDisk(door.process.pid ?? 0);
+
+    const failed = await ingest(door, 1);
+    expect({ status: failed.status, error: failed.body['error'] }).toEqual({
+      status: 503,
+      error: 'outcome_unknown',
+    });
+    const later = await ingest(door, 2);
+    expect({ status: later.status, error: later.body['error'] }).toEqual({
+      status: 503,
+      error: 'store_closed_for_writing',
+    });
+    expect((await history(door, 0)).status).toBe(200);
+    expect((await send(door, '/health/live')).status).toBe(200);
+    await door.stop('SIGKILL');
+
+    door = server = await startServer({ dir });
+    for (const n of [1, 2, 1, 2]) await completed(door, await ingest(door, n));
+    expect(await door.stop()).toBe(0);
+    const log = await wholeLog(dir);
+    expectWhole(log);
+    expect(log.filter(({ type }) => type === 'IngestionSubmitted')).toHaveLength(3);
+    process.stderr.write(
+      'fsync EIO under the server: 1 outcome unknown, 1 refused, both stored once by a retry, 0 lost\n',
+    );
+  },
+  120_000,
+);

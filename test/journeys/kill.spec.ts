@@ -155,5 +155,5 @@ describe('a server that is killed', () => {
         `${writers.retried} retried, ${tables.length} tables compared\n`,
     );
     expect(writers.retried).toBeGreaterThan(0);
-  }, 240_000);
+  }, 300_000);
 });

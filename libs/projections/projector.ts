@@ -90,6 +90,27 @@ export async function projectHere(
   };
 }
 
+const IDLE_WAKE_MS = 10;
+
+/** Many commits in a row are one wake-up, so that read models take no processor time from writers; a reader that waits is served at once. */
+function coalesced(wake: () => void): { soon: () => void; now: () => void; stop: () => void } {
+  let timer: NodeJS.Timeout | undefined;
+  const now = (): void => {
+    clearTimeout(timer);
+    timer = undefined;
+    wake();
+  };
+  return {
+    soon: () => {
+      timer ??= setTimeout(now, IDLE_WAKE_MS);
+    },
+    now,
+    stop: () => {
+      clearTimeout(timer);
+    },
+  };
+}
+
 /** Messages from the projector thread. `ready` comes once, when the read models reached the end that the log had at the start. */
 export type ProjectorMessage =
   | { kind: 'progress' | 'ready'; position: Position; statuses: FollowerStatus[] }
@@ -136,9 +157,10 @@ export async function projectInThread(options: {
     fail(new Error('the projector thread ended'));
   });
   await ready.promise;
-  options.onCommit(() => {
+  const waking = coalesced(() => {
     worker.postMessage('wake');
   });
+  options.onCommit(waking.soon);
   return {
     get position() {
       return progress.position;
@@ -146,8 +168,12 @@ export async function projectInThread(options: {
     get statuses() {
       return progress.statuses;
     },
-    reach: (position, timeoutMs = REACH_TIMEOUT_MS) => progress.reach(position, timeoutMs),
+    reach(position, timeoutMs = REACH_TIMEOUT_MS) {
+      if (progress.position < position) waking.now();
+      return progress.reach(position, timeoutMs);
+    },
     async close() {
+      waking.stop();
       closing = true;
       const ended = new Promise((resolve) => worker.once('exit', resolve));
       worker.postMessage('close');

@@ -37,6 +37,10 @@ function watched(child: ChildProcess): ChildProcess {
   return child;
 }
 
+function isRunning(child: ChildProcess): boolean {
+  return child.exitCode === null && child.signalCode === null;
+}
+
 const environment = (): NodeJS.ProcessEnv =>
   Object.fromEntries(
     Object.entries(process.env).filter(([name]) => !name.startsWith('PRECEDENT_')),
@@ -77,7 +81,7 @@ export async function startProgram(bench: Bench, name: string, profile = false):
     },
     async end() {
       child.disconnect();
-      if (child.exitCode === null) await once(child, 'exit');
+      if (isRunning(child)) await once(child, 'exit');
     },
   };
 }
@@ -109,7 +113,7 @@ export async function startServer(bench: Bench, dir: string, name: string): Prom
     async end() {
       ending = true;
       child.kill('SIGTERM');
-      if (child.exitCode === null) await once(child, 'exit');
+      if (isRunning(child)) await once(child, 'exit');
     },
   };
 }

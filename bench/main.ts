@@ -30,6 +30,7 @@ async function main(): Promise<number> {
   const bench = new Bench(values.quick, profile, say);
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
     process.once(signal, () => {
+      process.stderr.write(`bench: ended by ${signal}\n`);
       endChildren();
       bench.clean();
       process.exit(130);
@@ -60,6 +61,12 @@ async function main(): Promise<number> {
 function textOf(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
+
+// Reached only where a promise is left that nothing can settle any more.
+process.on('beforeExit', () => {
+  process.stderr.write('bench: a row waits for something that is gone\n');
+  process.exit(1);
+});
 
 main().then(
   (code) => process.exit(code),

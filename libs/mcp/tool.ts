@@ -8,6 +8,10 @@ export interface Buses {
   readonly queries: QueryBus;
 }
 
+/** Parts of the product that a client may ask for alone; a credential may be limited to some. */
+export const TOOLSETS = ['decisions', 'evaluation', 'rules', 'jobs', 'annotation'] as const;
+export type Toolset = (typeof TOOLSETS)[number];
+
 /** What clients may assume of a tool. All four are always said. */
 export interface Hints {
   readonly readOnly: boolean;
@@ -20,6 +24,7 @@ export interface ToolDeclaration<I extends object, O extends object> {
   readonly name: string;
   readonly title: string;
   readonly description: string;
+  readonly toolset: Toolset;
   /** Kinds of callers for whom the tool exists. */
   readonly audience: readonly PrincipalKind[];
   /** Least role for which it exists. */
@@ -38,6 +43,7 @@ export interface Tool {
   readonly name: string;
   readonly title: string;
   readonly description: string;
+  readonly toolset: Toolset;
   readonly audience: readonly PrincipalKind[];
   readonly role: Role;
   readonly hints: Hints;
@@ -55,6 +61,7 @@ export function tool<I extends object, O extends object>(d: ToolDeclaration<I, O
     name: d.name,
     title: d.title,
     description: d.description,
+    toolset: d.toolset,
     audience: [...d.audience],
     role: d.role,
     hints: { ...d.hints },

@@ -9,6 +9,7 @@ export default tool({
     'The timeline of a topic: proposals, approvals, supersessions, revocations and conflicts in the order of recording, and the current heads. ' +
     'Use it to explain or audit how a decision came about. An empty timeline says why. ' +
     'For what holds now, resolve_decision_state is shorter.',
+  toolset: 'decisions',
   audience: ['person', 'agent', 'service'],
   role: 'member',
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },

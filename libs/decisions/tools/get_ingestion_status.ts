@@ -8,6 +8,7 @@ export default tool({
   description:
     'The persisted result of an ingestion job: each record stored, skipped or queued with its reason, and the findings about the documents. ' +
     'Use it after ingest until the status is completed. It lists no other jobs.',
+  toolset: 'decisions',
   audience: ['person', 'agent', 'service'],
   role: 'member',
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },

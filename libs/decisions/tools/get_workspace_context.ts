@@ -8,6 +8,7 @@ export default tool({
   description:
     'Workspace and ontology status, what this credential may do, and how much is recorded and awaits review. ' +
     'Call it first in a session. It answers no question about a decision: use resolve_decision_state for that.',
+  toolset: 'decisions',
   audience: ['person', 'agent', 'service'],
   role: 'member',
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },

@@ -10,6 +10,7 @@ export default tool({
     'get_ingestion_status tells what was stored, skipped or queued. Records marked approved need a governor and verified quotes, ' +
     'otherwise they wait for review. Quotes must be verbatim: do not paraphrase. Use dry_run to see what would happen. ' +
     'Do not use it to approve a waiting candidate: that is review_decision.',
+  toolset: 'decisions',
   audience: ['person', 'agent', 'service'],
   role: 'member',
   hints: { readOnly: false, destructive: false, idempotent: true, openWorld: false },

@@ -8,6 +8,7 @@ export default tool({
   description:
     'Candidates and open conflicts that await review, with their reasons and the content hash to approve by. ' +
     'Use it before review_decision. What it lists is not decided: never act on it.',
+  toolset: 'decisions',
   audience: ['person', 'agent', 'service'],
   role: 'member',
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },

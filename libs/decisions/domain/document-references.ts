@@ -30,7 +30,9 @@ const JOINED = String.raw`\b[A-Z]{1,5}-?\d{1,5}\b(?![.,]?\d)`;
 const WORDS = new RegExp(`^${WORDED}$`);
 const ID_AT_START =
   /^[\s[(#"'“‘`*]*(?:([A-Za-z]+(?: [A-Za-z.]+){0,3}?)[ \u00a0_-]?#?[ \u00a0]?)?0*(\d{1,5})(?=$|[^\w]|_)/;
-const BARE = new RegExp(`https?://[^\\s)>\\]]+|(?i:${FILE_NAME}|${NUMBERED})|${JOINED}`, 'g');
+/** Two expressions and no `(?i:…)` in one: V8 was seen to lose matches of such a group, for a whole process at a time. */
+const BARE_IN_ANY_CASE = new RegExp(`https?://[^\\s)>\\]]+|${FILE_NAME}|${NUMBERED}`, 'gi');
+const BARE_IN_CAPITALS = new RegExp(JOINED, 'g');
 
 /** Whether this prefix means a record wherever it is written, as `S` in `S3` does not. */
 export function isRecordPrefix(prefix: string): boolean {
@@ -81,12 +83,30 @@ export function mentionsIn(whole: LinkedText): Mention[] {
   const mentions: Mention[] = whole.links
     .filter((link) => link.to > link.from)
     .map(({ href, from, to }) => mention(whole.text.slice(from, to), from, to, href));
-  for (const { 0: written, index } of masked(whole).matchAll(BARE)) {
+  for (const { 0: written, index } of bareIn(masked(whole))) {
     const label = written.replace(/[.,;:]+$/, '');
     const named = /[./]|^\d+[-_]/.test(label);
     mentions.push(mention(label, index, index + label.length, named ? label : undefined));
   }
   return mentions.sort((a, b) => a.from - b.from);
+}
+
+/** Matches of either expression from left to right, none overlapping the one before. */
+function* bareIn(text: string): Generator<RegExpExecArray> {
+  let [any, capitals] = [from(BARE_IN_ANY_CASE, text, 0), from(BARE_IN_CAPITALS, text, 0)];
+  for (;;) {
+    const next = any && (!capitals || any.index <= capitals.index) ? any : capitals;
+    if (!next) return;
+    yield next;
+    const end = next.index + next[0].length;
+    if (any && any.index < end) any = from(BARE_IN_ANY_CASE, text, end);
+    if (capitals && capitals.index < end) capitals = from(BARE_IN_CAPITALS, text, end);
+  }
+}
+
+function from(expression: RegExp, text: string, at: number): RegExpExecArray | undefined {
+  expression.lastIndex = at;
+  return expression.exec(text) ?? undefined;
 }
 
 /** A mention of a reference given as data, such as a list in front matter. */

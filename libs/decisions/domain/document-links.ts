@@ -70,7 +70,7 @@ function settle(
 
 /** What is no record's name counts as a broken reference only where nothing but a record is expected. */
 function isReported(context: Context, href: string | undefined): boolean {
-  return context === 'status' && href !== undefined;
+  return context === 'field' || (context === 'status' && href !== undefined);
 }
 
 function unite(

@@ -103,6 +103,7 @@ function contradictions(
     const mine = over.get(document.path) ?? [];
     const full = mine.filter(({ kind }) => kind === 'supersedes');
     if (document.status === 'accepted') return full.flatMap((link) => stillAccepted(link, byPath));
+    if (NEVER_IN_FORCE.has(document.status)) return supersededYet(document, full);
     if (document.status !== 'superseded') return [];
     if (full.length > 0) return full.flatMap((link) => notYetDecided(link, byPath));
     return brokenIn.has(document.path) && mine.length === 0
@@ -111,14 +112,29 @@ function contradictions(
   });
 }
 
-const OPEN = new Set(['proposed', 'draft', 'rejected']);
+const NEVER_IN_FORCE = new Set(['proposed', 'draft', 'rejected']);
+
+/** Its status says that it never came into force, and it names its successor nonetheless. */
+function supersededYet(
+  { path, status }: DecisionDocument,
+  links: readonly DocumentLink[],
+): Finding[] {
+  const newer = links.filter(({ statedBy }) => statedBy.includes('older')).map((l) => l.newer);
+  if (newer.length === 0) return [];
+  const detail = `${path} reads ${status}, and says that it is superseded by ${newer.join(', ')}`;
+  return [{ kind: 'status_contradicts_links', documents: [path, ...newer], detail }];
+}
 
 function stillAccepted(
-  { newer, older }: DocumentLink,
+  { newer, older, statedBy }: DocumentLink,
   byPath: ReadonlyMap<string, DecisionDocument>,
 ): Finding[] {
-  if (OPEN.has(byPath.get(newer)?.status ?? '')) return [];
-  const detail = `${older} reads accepted, but is superseded by ${newer}`;
+  const status = byPath.get(newer)?.status ?? '';
+  const isOpen = NEVER_IN_FORCE.has(status);
+  // A proposal that would replace it is no contradiction, unless the older one says that it did.
+  if (isOpen && !statedBy.includes('older')) return [];
+  const by = isOpen ? `${newer}, which is ${status}` : newer;
+  const detail = `${older} reads accepted, but is superseded by ${by}`;
   return [{ kind: 'status_contradicts_links', documents: [older, newer], detail }];
 }
 
@@ -127,7 +143,7 @@ function notYetDecided(
   byPath: ReadonlyMap<string, DecisionDocument>,
 ): Finding[] {
   const status = byPath.get(newer)?.status ?? '';
-  if (!OPEN.has(status)) return [];
+  if (!NEVER_IN_FORCE.has(status)) return [];
   const detail = `${older} reads superseded, but its successor ${newer} is ${status}`;
   return [{ kind: 'status_contradicts_links', documents: [older, newer], detail }];
 }

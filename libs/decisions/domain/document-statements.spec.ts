@@ -1,7 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import { parseMarkdown } from '#kernel/markdown.js';
 import type { Mention } from './document-references.js';
-import { successionField, successionIn, type Context } from './document-statements.js';
+import {
+  referencesIn,
+  successionField,
+  successionIn,
+  type Context,
+} from './document-statements.js';
 
 /** The text is said by ADR 9. Each statement in one line: kind, what ADR 9 is, the other as written. */
 function said(markdown: string, context: Context): string[] {
@@ -174,5 +179,25 @@ describe('succession as a field of front matter', () => {
   ])('QO-23 %s', (key, values, expected) => {
     const read = successionField(key, values).map((s) => `${s.kind} ${s.self} ${s.other.label}`);
     expect(read).toEqual(expected);
+  });
+});
+
+describe('a field of references', () => {
+  it.each([
+    ['443, PEP 3124', ['443', 'PEP 3124']],
+    ['XEP-0022 (in part); RFC 6120', ['XEP-0022 (in part)', 'RFC 6120']],
+    ['XMPP Core', ['XMPP Core']],
+    ['the board decided on Monday to use something else', undefined],
+    ['ADR 5 (see the notes, please)', undefined],
+  ])('QO-23 %j', (text, values) => {
+    expect(referencesIn(text)).toEqual(values);
+  });
+
+  it('QO-23 keeps "in part" and leaves out what names nothing', () => {
+    const said = successionField('replaces', ['XEP-0022 (in part)', 'none', 'n/a', '-', '12']);
+    expect(said.map(({ kind, other }) => `${kind} ${other.label}`)).toEqual([
+      'partially_supersedes XEP-0022',
+      'supersedes 12',
+    ]);
   });
 });

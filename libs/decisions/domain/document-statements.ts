@@ -24,8 +24,8 @@ import { LINK, masked, mentionOf, mentionsIn, type Mention } from './document-re
 import { STRUCK } from './document-text.js';
 import type { LinkKind } from './document-types.js';
 
-/** Where a text stands: a status or succession field, an item of a list of links, or anywhere else. */
-export type Context = 'status' | 'links' | 'prose';
+/** Where a text stands: a field that only holds references, a status, an item of a list of links, or anywhere else. */
+export type Context = 'field' | 'status' | 'links' | 'prose';
 
 /** "This document supersedes (or is superseded by, amends …) that one." */
 export interface Statement {
@@ -90,16 +90,35 @@ export function successionIn(whole: LinkedText, context: Context, isSelf: IsSelf
   return result;
 }
 
-/** Succession given as a field of front matter: `supersedes: [ADR-1]`. */
+const IN_PART = /\s*\((?:in part|partly|partially)\)\s*$/i;
+const NOTHING = /^\W*(?:none|n\/?a|nil|no|nothing|tbd|not applicable)?\W*$/i;
+const REFERENCE = /^\W?[\p{L}\p{N}#][\p{L}\p{N}# _./-]{0,59}$/u;
+
+/** The values of a field of references, `443, PEP 3124` or `XEP-0022 (in part)`; undefined where it holds anything else, such as a sentence. */
+export function referencesIn(text: string): string[] | undefined {
+  const values = text
+    .split(/[,;\n]/)
+    .map((value) => value.trim())
+    .filter((value) => value !== '');
+  const isReference = (value: string): boolean =>
+    REFERENCE.test(value.replace(IN_PART, '')) && value.split(' ').length <= 5;
+  return values.every(isReference) ? values : undefined;
+}
+
+/** Succession given as a field of references: `supersedes: [ADR-1]` in front matter, `Superseded-By: 443` in a header. */
 export function successionField(key: string, values: readonly string[]): Statement[] {
   const match =
     /^(partially-)?(super[sc]+ede[sd]|obsolete[sd]|replace[sd]|amend(?:s|ed))(-by)?$/.exec(key);
   if (match === null || match[2]?.endsWith('d') !== (match[3] !== undefined)) return [];
-  const kind = kindOf(match[2] ?? '', match[1] !== undefined);
   const self = match[3] === undefined ? 'newer' : 'older';
   return values
-    .filter((value) => /\w/.test(value))
-    .map((value) => ({ kind, self, other: mentionOf(value), context: 'status' }));
+    .filter((value) => !NOTHING.test(value))
+    .map((value) => ({
+      kind: kindOf(match[2] ?? '', match[1] !== undefined || IN_PART.test(value)),
+      self,
+      other: mentionOf(value.replace(IN_PART, '')),
+      context: 'field',
+    }));
 }
 
 /** Adds the sentence's statements; returns the verbs that say "superseded" and not by what. */

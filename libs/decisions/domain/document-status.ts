@@ -35,9 +35,15 @@ const WORDS: readonly [RegExp, DocumentStatus][] = [
     'accepted',
   ],
   [/super(?:s|c|sc)eded|replaced|obsoleted/, 'superseded'],
-  [/accepted|approved|adopted|agreed|decided|ratified|amended/, 'accepted'],
-  [/proposed|pending|(?:in|under) (?:review|discussion)/, 'proposed'],
-  [/rejected|declined/, 'rejected'],
+  [
+    /accepted|approved|adopted|agreed|decided|ratified|amended|active|final|provisional/,
+    'accepted',
+  ],
+  [
+    /proposed|pending|(?:in|under) (?:review|discussion)|deferred|postponed|experimental/,
+    'proposed',
+  ],
+  [/rejected|declined|withdrawn|retracted/, 'rejected'],
   [/deprecated|obsolete|retired/, 'deprecated'],
   [/draft|wip|work in progress/, 'draft'],
 ];

@@ -5,6 +5,7 @@ import { namesOf, placeholderKey, bareTitle, type Names } from './document-names
 import { decisionQuote, decisionTexts, hasDecisionPlace } from './document-quote.js';
 import { idOfStem, isRecordPrefix, stemOf, type Mention } from './document-references.js';
 import {
+  referencesIn,
   successionField,
   successionIn,
   type Context,
@@ -173,7 +174,7 @@ function successionOf(
     ...status.texts.map((text) => successionIn(text, 'status', isSelf)),
     ...fields
       .filter(({ label }) => RELATION_LABEL.test(label))
-      .map(({ line }) => successionIn(line, 'status', isSelf)),
+      .map((field) => ofRelationField(field, isSelf)),
     ...markdown.blocks.map((block) => {
       const context = contextOf(block, title);
       return context === undefined
@@ -188,6 +189,15 @@ function successionOf(
     statements: [...inFront, ...parts.flatMap(({ statements }) => statements)],
     unclear: parts.flatMap(({ unclear }) => unclear),
   };
+}
+
+function ofRelationField(
+  { label, content, line }: Field,
+  isSelf: (mention: Mention) => boolean,
+): Succession {
+  const references = content.links.length === 0 ? referencesIn(content.text) : undefined;
+  if (references === undefined) return successionIn(line, 'status', isSelf);
+  return { statements: successionField(label.replaceAll(' ', '-'), references), unclear: [] };
 }
 
 /** How far a block can be taken at its word; `undefined` for quotes, options that were weighed, and the status, which is read apart. */

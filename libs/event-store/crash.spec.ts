@@ -10,6 +10,7 @@ import { log } from './conformance-support.js';
 import type { RecordedEvent } from './event-store.js';
 import { openForWriting, pragma } from './sqlite-file.js';
 import { openSqliteReader, openSqliteStore } from './sqlite.js';
+import { proved } from '../../test/support/proved.js';
 
 const CYCLES = 20;
 const dir = mkdtempSync(join(tmpdir(), 'ledger-crash-'));
@@ -67,5 +68,9 @@ it(`P1 P6: ${CYCLES} times kill -9 under eight writers: nothing acknowledged is 
   const db = openForWriting(dir);
   expect(pragma(db, 'integrity_check')).toBe('ok');
   db.close();
-  process.stderr.write(`kill -9: ${CYCLES} cycles, ${acknowledged.size} acknowledged, 0 lost\n`);
+  proved('kill -9 under the store', {
+    'crash cycles': CYCLES,
+    acknowledged: acknowledged.size,
+    lost: 0,
+  });
 }, 180_000);

@@ -29,7 +29,8 @@ export type Outcome =
 type Answer =
   | { kind: 'success'; position: Position | undefined }
   | { kind: 'wrong'; current: number }
-  | { kind: 'unsent' | 'unknown'; reason: string };
+  | { kind: 'unsent' | 'unknown'; reason: string }
+  | { kind: 'refused'; error: unknown };
 
 /**
  * Appends to a stream at a revision, and finds out what became of it. An append without a clear answer is looked up in the
@@ -52,6 +53,11 @@ export async function appendRaw(
     const answer = await send(connection, stream, expected, events, until);
     if (answer.kind === 'unknown') doubt(connection, course, answer.reason);
     if (answer.kind === 'unsent') course.reason = answer.reason;
+    if (answer.kind === 'refused') {
+      // An attempt before this one may have been stored.
+      course.reason ||= String(answer.error);
+      throw course.doubtful ? givenUp(connection, stream, course) : refusedByCluster(answer.error);
+    }
     try {
       const outcome = await settle(connection, stream, expected, events, answer);
       if (outcome) return settled(connection, course, answer, outcome);
@@ -132,9 +138,8 @@ function judge(error: unknown): Answer {
       current: typeof actualVersion === 'bigint' ? Number(actualVersion) : NO_STREAM,
     };
   }
-  const reason = String(error);
-  if (isRefusal(error)) throw refusedByCluster(reason);
-  return { kind: isUnsent(error) ? 'unsent' : 'unknown', reason };
+  if (isRefusal(error)) return { kind: 'refused', error };
+  return { kind: isUnsent(error) ? 'unsent' : 'unknown', reason: String(error) };
 }
 
 /** What the answer and the stream together say; undefined when the append is to be sent again. */
@@ -143,7 +148,7 @@ async function settle(
   stream: string,
   expected: number,
   events: readonly RawEvent[],
-  answer: Answer,
+  answer: Exclude<Answer, { kind: 'refused' }>,
 ): Promise<Outcome | undefined> {
   if (answer.kind === 'unsent') return undefined;
   // Which event of an append of several the answered position belongs to depends on the server's version.

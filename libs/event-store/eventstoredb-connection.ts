@@ -1,5 +1,6 @@
 import { EventStoreDBClient, type Credentials } from '@eventstore/db-client';
 import { Refusal } from '#kernel/refusal.js';
+import { accessDenied, type Address } from './eventstoredb-address.js';
 import type { Health, Timings } from './eventstoredb-health.js';
 import { storeClosed } from './header.js';
 
@@ -41,17 +42,12 @@ export class Connection {
   readonly #retired = new Set<Use>();
   #generation = 0;
   #closed = false;
-  readonly #string: string;
-  /** For every call: with credentials the client uses the classic append, whose deadline works. */
-  readonly #credentials: Credentials | undefined;
 
   constructor(
-    connectionString: string,
+    readonly address: Address,
     readonly timings: Timings,
     readonly health: Health,
   ) {
-    this.#string = connectionString.replace(/^kurrentdb/, 'esdb');
-    this.#credentials = credentialsOf(this.#string);
     this.#current = this.#open();
   }
 
@@ -65,7 +61,7 @@ export class Connection {
   }
 
   get any(): ReadCallOptions {
-    const credentials = this.#credentials;
+    const { credentials } = this.address;
     return { requiresLeader: false, ...(credentials && { credentials }) };
   }
 
@@ -116,10 +112,10 @@ export class Connection {
 
   #open(): Use {
     // gRPC shares a connection among channels with the same arguments, a dead one too: each client gets arguments of its own.
-    const given = /[?&]keepAliveTimeout=(\d+)/i.exec(this.#string)?.[1];
-    const keepAlive = Number(given ?? 10_000) + (this.#generation++ % 1_000);
-    const text = `${this.#string}${this.#string.includes('?') ? '&' : '?'}keepAliveTimeout=${keepAlive}`;
-    const client = EventStoreDBClient.connectionString(text);
+    const { text, keepAliveMs } = this.address;
+    const keepAlive = keepAliveMs + (this.#generation++ % 1_000);
+    const own = `${text}${text.includes('?') ? '&' : '?'}keepAliveTimeout=${keepAlive}`;
+    const client = EventStoreDBClient.connectionString(own);
     const use: Use = { client, channels: [], users: 0 };
     guard(use);
     return use;
@@ -176,21 +172,19 @@ function within<T>(work: Promise<T>, ms: number): Promise<T> {
   });
 }
 
-function credentialsOf(connectionString: string): Credentials | undefined {
-  const found = /^esdb(?:\+discover)?:\/\/([^:@/]+):([^@/]+)@/.exec(connectionString);
-  const [username, password] = found?.slice(1).map(decodeURIComponent) ?? [];
-  if (username !== undefined && password !== undefined) return { username, password };
-  // Never sent: an insecure client ignores credentials, but with them it appends the classic way.
-  return /[?&]tls=false/i.test(connectionString)
-    ? { username: 'none', password: 'none' }
-    : undefined;
-}
-
-/** The client's own word for an error, or undefined for one that is not the client's. */
+/** The client's own word for an error, also for one of gRPC that the client has not seen; else undefined. */
 export function errorType(error: unknown): string | undefined {
-  return (error as { type?: string }).type;
+  const { type, code, metadata } = error as {
+    type?: string;
+    code?: unknown;
+    metadata?: { get?: (name: string) => (string | Buffer)[] };
+  };
+  if (type !== undefined) return type;
+  if (code === UNAUTHENTICATED) return 'access-denied';
+  return metadata?.get?.('exception')[0]?.toString();
 }
 
+const UNAUTHENTICATED = 16;
 const REACHED = new Set(['wrong-expected-version', 'stream-not-found', 'stream-deleted']);
 const FOR_GOOD = new Set([
   'access-denied',
@@ -203,6 +197,7 @@ const FOR_GOOD = new Set([
 /** Errors without a code are ours, but for the ones that say that there is no connection. */
 function isUnreachable(error: unknown): boolean {
   const type = errorType(error);
+  if (type === 'access-denied') return true;
   if (type !== undefined) return !(REACHED.has(type) || FOR_GOOD.has(type));
   return isBeyondUse(error) || (error as { code?: unknown }).code !== undefined;
 }
@@ -241,13 +236,18 @@ export function unreachable(reason: string): Refusal {
   return refusal;
 }
 
-export function refusedByCluster(reason: string): Refusal {
-  const refusal = new Refusal(
+/** For an error of which `isRefusal` is true. */
+export function refusedByCluster(error: unknown): Refusal {
+  const refusal = errorType(error) === 'access-denied' ? accessDenied() : refused();
+  refusal.cause = String(error);
+  return refusal;
+}
+
+function refused(): Refusal {
+  return new Refusal(
     'unavailable',
     'storage_error',
     'the event store refuses; nothing was stored',
-    { fix: 'look after the event store and its access rights; retry with the same ids' },
+    { fix: 'look after the event store; retry with the same ids' },
   );
-  refusal.cause = reason;
-  return refusal;
 }

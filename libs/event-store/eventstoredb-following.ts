@@ -166,6 +166,8 @@ export class Follower {
   #cuts = 0;
   /** End of the log at the last idle look, while delivery was behind it. */
   #missing: Position | undefined;
+  /** What a silent subscription kept back: a confirmed one in its place may be silent as well. */
+  #owed: Position = 0;
 
   constructor(
     private readonly connection: Connection,
@@ -230,10 +232,10 @@ export class Follower {
     const before = subscription.confirmed;
     const taken = await subscription.take(size);
     const events = taken.filter((e) => e.position > this.#at);
-    if (subscription.confirmed) this.#connected();
     const last = events.at(-1);
+    if (last) this.#at = last.position;
+    if (subscription.confirmed && this.#at >= this.#owed) this.#connected();
     if (last) {
-      this.#at = last.position;
       this.#from = { commit: BigInt(last.position), prepare: BigInt(last.position) };
       this.#missing = undefined;
       return this.goal === Infinity ? events : events.filter((e) => e.position <= this.goal);
@@ -262,6 +264,7 @@ export class Follower {
     else if (this.#missing === undefined) this.#missing = end;
     else {
       this.connection.health.stats.silentSubscriptions++;
+      this.#owed = this.#missing;
       subscription.suspect();
       throw new Cut(`a subscription stands at ${this.#at} while the log is at ${end}`);
     }

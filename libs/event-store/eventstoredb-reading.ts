@@ -98,7 +98,7 @@ export async function persist<T>(connection: Connection, work: () => Promise<T>)
     } catch (error) {
       if (error instanceof Refusal || error instanceof ForeignEvent) throw error;
       const reason = String(error);
-      if (isRefusal(error)) throw refusedByCluster(reason);
+      if (isRefusal(error)) throw refusedByCluster(error);
       const pause = backoff(backoffMs, attempt);
       if (connection.closed || performance.now() + pause > until) throw unreachable(reason);
       await delay(pause);

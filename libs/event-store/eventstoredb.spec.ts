@@ -23,7 +23,7 @@ async function newLedger(connectionString: string): Promise<LedgerUnderTest> {
 }
 
 const cluster = process.env['PRECEDENT_TEST_EVENTSTOREDB'];
-const events = Number(process.env['PRECEDENT_TEST_EVENTS'] ?? 4_000);
+const events = 4_000;
 
 describe('test server', () => {
   let server: TestEventStoreDb;
@@ -35,6 +35,10 @@ describe('test server', () => {
 });
 
 if (cluster) describeEventStore('eventstoredb cluster', () => newLedger(cluster), { events });
-else
+else {
+  process.stderr.write(
+    'SKIPPED the suite on a real EventStoreDB: PRECEDENT_TEST_EVENTSTOREDB names none\n',
+  );
   it.skip('a real cluster: set PRECEDENT_TEST_EVENTSTOREDB to its connection string', () =>
     undefined);
+}

@@ -12,6 +12,7 @@ import type {
   RecordedEvent,
 } from './event-store.js';
 import { appendRaw, type Outcome, type RawEvent } from './eventstoredb-appending.js';
+import { certificateProblem, readAddress } from './eventstoredb-address.js';
 import { Blobs } from './eventstoredb-blobs.js';
 import { Connection } from './eventstoredb-connection.js';
 import { follow } from './eventstoredb-following.js';
@@ -178,16 +179,23 @@ const DEFAULT_LEDGER = 'precedent';
 
 /**
  * Opens a ledger in the cluster that `connectionString` names (`esdb://…`, `esdb+discover://…`).
- * Refuses `storage_unreachable` when the cluster does not answer within `settleMs`.
+ * Refuses an address that is wrong, `storage_access_denied` and `storage_untrusted` at once, and `storage_unreachable` when the
+ * cluster does not answer within `settleMs`.
  */
 export async function openEventStoreDb(
   connectionString: string,
   { clock, ledger = DEFAULT_LEDGER, timings }: EventStoreDbOptions,
 ): Promise<EventStoreDbStore> {
   if (!/^[a-z][a-z0-9_]*$/.test(ledger)) throw new Error(`${ledger} is no name of a ledger`);
-  const connection = new Connection(connectionString, { ...TIMINGS, ...timings }, new Health());
+  const address = readAddress(connectionString);
+  const connection = new Connection(address, { ...TIMINGS, ...timings }, new Health());
   try {
-    const last = await persist(connection, () => readLast(connection, prefixOf(ledger)));
+    const explain = async (error: unknown) => {
+      throw (await certificateProblem(address)) ?? error;
+    };
+    const last = await persist(connection, () =>
+      readLast(connection, prefixOf(ledger)).catch(explain),
+    );
     const recordedAt = last && (JSON.parse(last.header) as EventHeader).recorded_at;
     return new EventStoreDbStore(connection, ledger, monotonic(clock, recordedAt));
   } catch (error) {

@@ -36,6 +36,36 @@ export class Wakeup {
   }
 }
 
+/** Runs `work` at once after a pause, and once for many calls in a row. */
+export class Throttle {
+  #timer: NodeJS.Timeout | undefined;
+  #called = false;
+
+  constructor(
+    private readonly pauseMs: number,
+    private readonly work: () => void,
+  ) {}
+
+  call(): void {
+    if (this.#timer) {
+      this.#called = true;
+      return;
+    }
+    this.#called = false;
+    this.work();
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      if (this.#called) this.call();
+    }, this.pauseMs);
+  }
+
+  /** Nothing runs after this, however it was called before. */
+  stop(): void {
+    clearTimeout(this.#timer);
+    this.#called = false;
+  }
+}
+
 /** How an engine reads: synchronously, so that no commit can fall between an empty page and the wait for the next one. */
 export interface LogReader {
   end(): Position;
@@ -70,15 +100,24 @@ export async function* followLog(
   }
 }
 
+/** A part of a stream. `whole`: the stream had no more when it was read. */
+export interface StreamPage {
+  events: RecordedEvent[];
+  whole: boolean;
+}
+
 /** `EventStore.readStream` over a synchronous page function. */
 export async function* readPages(
   from: number,
-  page: (from: number) => RecordedEvent[],
+  page: (from: number) => StreamPage,
 ): AsyncGenerator<readonly RecordedEvent[], void, void> {
-  let events = page(from);
-  for (let last = events.at(-1); last; last = events.at(-1)) {
-    yield events;
+  for (let at = from; ;) {
+    const { events, whole } = page(at);
+    const last = events.at(-1);
+    if (last) yield events;
+    if (whole || !last) return;
+    at = last.revision + 1;
+    // A long stream is read between other work of this thread, not instead of it.
     await setImmediate();
-    events = page(last.revision + 1);
   }
 }

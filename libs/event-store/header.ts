@@ -189,6 +189,16 @@ export function storeClosed(): Refusal {
   });
 }
 
+/** Refusal of every write after one whose outcome is unknown. */
+export function closedForWriting(reason: string): Refusal {
+  return new Refusal(
+    'unavailable',
+    'store_closed_for_writing',
+    `the ledger accepts no writes since a write ended with an unknown outcome: ${reason}`,
+    { fix: 'restart the server; retry with the same ids' },
+  );
+}
+
 /** Gives the time of each append: the clock's, but never before an earlier append's, whatever the clock does (B22). */
 export function monotonic(clock: () => number, lastRecordedAt: string | undefined): () => string {
   let last = lastRecordedAt === undefined ? -Infinity : Date.parse(lastRecordedAt);

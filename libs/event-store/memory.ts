@@ -88,9 +88,11 @@ export class MemoryStore implements EventStore, BlobStore {
   }
 
   readStream(stream: string, fromRevision = 0): AsyncIterable<readonly RecordedEvent[]> {
-    return readPages(fromRevision, (from) =>
-      (this.log.streams.get(stream) ?? []).slice(from, from + STREAM_PAGE),
-    );
+    return readPages(fromRevision, (from) => {
+      const held = this.log.streams.get(stream) ?? [];
+      const to = from + STREAM_PAGE;
+      return { events: held.slice(from, to), whole: to >= held.length };
+    });
   }
 
   follow(after: Position, options: FollowOptions): AsyncIterable<readonly RecordedEvent[]> {

@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { BlobStore, EventStore, FollowOptions, Position } from './event-store.js';
 import type { RecordedEvent } from './event-store.js';
-import { followLog, readPages, Wakeup } from './following.js';
+import { followLog, readPages, Wakeup, type StreamPage } from './following.js';
 import { recordedEvent } from './header.js';
 import { openForReading } from './sqlite-file.js';
 
@@ -13,12 +13,31 @@ const STREAM_PAGE = 512;
 const PAGE_CHARS = 4_000_000;
 const POLL_MS = 200;
 
+type Statements = ReturnType<typeof statements>;
+
+function statements(db: DatabaseSync) {
+  return {
+    end: db.prepare('SELECT coalesce(max(position), 0) AS n FROM event'),
+    log: db.prepare(
+      'SELECT position, header, payload FROM event WHERE position > ? ORDER BY position LIMIT ?',
+    ),
+    stream: db.prepare(
+      'SELECT position, header, payload FROM event ' +
+        'WHERE stream = (SELECT id FROM stream WHERE name = ?) AND revision >= ? ORDER BY revision LIMIT ?',
+    ),
+    blob: db.prepare('SELECT bytes FROM blob WHERE hash = ?'),
+    begin: db.prepare('BEGIN'),
+    commit: db.prepare('COMMIT'),
+  };
+}
+
 /** Reads an embedded ledger in any thread or process, while another one writes it. What it shows is durable. */
 export class SqliteReader implements ReadOnlyStore {
   readonly #wakeup = new Wakeup();
   // Kept for as long as its statements: a collected database object closes under them.
   readonly #db: DatabaseSync;
-  readonly #sql;
+  readonly #sql: Statements;
+  #snapshot: NodeJS.Immediate | undefined;
 
   /** With `pollMs` a live follower looks for commits that often; without, somebody calls `wake`. */
   constructor(
@@ -27,29 +46,20 @@ export class SqliteReader implements ReadOnlyStore {
   ) {
     const db = openForReading(dir);
     this.#db = db;
-    this.#sql = {
-      end: db.prepare('SELECT coalesce(max(position), 0) AS n FROM event'),
-      log: db.prepare(
-        'SELECT position, header, payload FROM event WHERE position > ? ORDER BY position LIMIT ?',
-      ),
-      stream: db.prepare(
-        'SELECT position, header, payload FROM event ' +
-          'WHERE stream = (SELECT id FROM stream WHERE name = ?) AND revision >= ? ORDER BY revision LIMIT ?',
-      ),
-      blob: db.prepare('SELECT bytes FROM blob WHERE hash = ?'),
-    };
+    this.#sql = statements(db);
   }
 
   readStream(stream: string, fromRevision = 0): AsyncIterable<readonly RecordedEvent[]> {
     return readPages(fromRevision, (from) =>
-      toPage(this.#sql.stream.iterate(stream, from, STREAM_PAGE)),
+      toPage(this.#statements().stream.iterate(stream, from, STREAM_PAGE), STREAM_PAGE),
     );
   }
 
   follow(after: Position, options: FollowOptions): AsyncIterable<readonly RecordedEvent[]> {
     const reader = {
       end: () => this.#end(),
-      page: (from: Position, limit: number) => toPage(this.#sql.log.iterate(from, limit)),
+      page: (from: Position, limit: number) =>
+        toPage(this.#statements().log.iterate(from, limit), limit).events,
     };
     return followLog(reader, this.#wakeup, after, options, this.pollMs);
   }
@@ -59,15 +69,39 @@ export class SqliteReader implements ReadOnlyStore {
   }
 
   #end(): Position {
-    return Number(this.#sql.end.get()?.['n']);
+    return Number(this.#statements().end.get()?.['n']);
   }
 
   getBlob(hash: string): Promise<Uint8Array | undefined> {
-    return Promise.resolve(this.#sql.blob.get(hash)?.['bytes'] as Uint8Array | undefined);
+    const row = this.#statements().blob.get(hash);
+    return Promise.resolve(row?.['bytes'] as Uint8Array | undefined);
   }
 
-  /** Tells that something was committed. Costs nothing when nobody waits. */
+  /**
+   * Reads of one turn of the event loop share a snapshot: for each new one SQLite forgets its pages where the log has grown.
+   * `refresh` ends it before anybody learns of a commit, so no read misses what was acknowledged before.
+   */
+  #statements(): Statements {
+    if (!this.#snapshot) {
+      this.#sql.begin.run();
+      this.#snapshot = setImmediate(() => {
+        this.refresh();
+      });
+    }
+    return this.#sql;
+  }
+
+  /** Later reads see what was committed until now. */
+  refresh(): void {
+    if (!this.#snapshot) return;
+    clearImmediate(this.#snapshot);
+    this.#snapshot = undefined;
+    this.#sql.commit.run();
+  }
+
+  /** Tells followers that something was committed. Costs nothing when nobody waits. */
   wake(): void {
+    this.refresh();
     this.#wakeup.wake();
   }
 
@@ -75,22 +109,23 @@ export class SqliteReader implements ReadOnlyStore {
   close(): Promise<void> {
     if (!this.#wakeup.closed) {
       this.#wakeup.close();
+      this.refresh();
       this.#db.close();
     }
     return Promise.resolve();
   }
 }
 
-function toPage(rows: Iterable<Record<string, unknown>>): RecordedEvent[] {
-  const page: RecordedEvent[] = [];
+function toPage(rows: Iterable<Record<string, unknown>>, limit: number): StreamPage {
+  const events: RecordedEvent[] = [];
   let chars = 0;
   for (const row of rows) {
     const payload = row['payload'] as string;
-    page.push(recordedEvent(row['position'] as number, row['header'] as string, payload));
+    events.push(recordedEvent(row['position'] as number, row['header'] as string, payload));
     chars += payload.length;
-    if (chars >= PAGE_CHARS) break;
+    if (chars >= PAGE_CHARS) return { events, whole: false };
   }
-  return page;
+  return { events, whole: events.length < limit };
 }
 
 /**

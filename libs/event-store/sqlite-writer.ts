@@ -31,7 +31,7 @@ export type Verdict =
 /** Answers come in the order of the requests; `count` of the oldest unanswered ones share a failure. */
 export type FromWriter =
   | { kind: 'ready'; end: number; lastRecordedAt: string | undefined }
-  | { kind: 'committed'; verdicts: Verdict[] }
+  | { kind: 'committed'; verdicts: Verdict[]; commitMs: number }
   | { kind: 'refused'; count: number; full: boolean; reason: string }
   | { kind: 'unknown'; count: number; reason: string };
 
@@ -105,6 +105,7 @@ class Writer {
     } catch (error) {
       return this.#undo(requests.length, error);
     }
+    const from = performance.now();
     try {
       this.db.exec('COMMIT');
       this.#walBytes += TRANSACTION_BYTES;
@@ -115,7 +116,7 @@ class Writer {
       if (sqliteCode(error) === SQLITE_FULL && this.#end === before) return undone;
       return { kind: 'unknown', count: requests.length, reason: message(error) };
     }
-    return { kind: 'committed', verdicts };
+    return { kind: 'committed', verdicts, commitMs: performance.now() - from };
   }
 
   #undo(count: number, error: unknown): FromWriter {

@@ -13,13 +13,20 @@ import type {
   Position,
   RecordedEvent,
 } from './event-store.js';
-import { idReused, monotonic, prepareAppend, storeClosed } from './header.js';
+import { Throttle } from './following.js';
+import { closedForWriting, idReused, monotonic, prepareAppend, storeClosed } from './header.js';
 import { lockLedger, openForWriting, type LedgerLock } from './sqlite-file.js';
 import { SqliteReader } from './sqlite-reader.js';
 import type { FromWriter, ToWriter, Verdict, Wire } from './sqlite-writer.js';
 
 export { lockLedger } from './sqlite-file.js';
 export { openSqliteReader, type ReadOnlyStore, type SqliteReader } from './sqlite-reader.js';
+
+/** Told how many requests shared a commit and how long it took, its fsync included. */
+export type CommitListener = (requests: number, commitMs: number) => void;
+
+/** Between two calls of this thread's followers. */
+const WAKE_MS = 10;
 
 /** A request that the writer has or will get; exactly one of the two is called. */
 interface Waiting {
@@ -42,7 +49,10 @@ export class SqliteStore implements EventStore, BlobStore {
   #stopped: Refusal | undefined;
   #closed: Promise<void> | undefined;
   #idle: (() => void) | undefined;
-  readonly #listeners = new Set<() => void>();
+  readonly #followers = new Throttle(WAKE_MS, () => {
+    this.reader.wake();
+  });
+  readonly #listeners = new Set<CommitListener>();
   readonly #exited: Promise<void>;
 
   constructor(
@@ -137,7 +147,7 @@ export class SqliteStore implements EventStore, BlobStore {
       case 'ready':
         return;
       case 'committed':
-        return this.#committed(message.verdicts);
+        return this.#committed(message.verdicts, message.commitMs);
       case 'refused':
         for (const waiting of this.#inFlight.splice(0, message.count))
           waiting.reject(refusedWrite(message.full, message.reason));
@@ -148,11 +158,12 @@ export class SqliteStore implements EventStore, BlobStore {
     this.#settled();
   }
 
-  #committed(verdicts: readonly Verdict[]): void {
+  #committed(verdicts: readonly Verdict[], commitMs: number): void {
     const answered = this.#inFlight.splice(0, verdicts.length);
     for (const [i, waiting] of answered.entries()) waiting.settle(verdicts[i] as Verdict);
-    this.reader.wake();
-    for (const listener of this.#listeners) listener();
+    this.reader.refresh();
+    this.#followers.call();
+    for (const listener of this.#listeners) listener(verdicts.length, commitMs);
     this.#settled();
   }
 
@@ -189,7 +200,7 @@ export class SqliteStore implements EventStore, BlobStore {
   }
 
   /** `listener` runs after every commit, until the store closes: the projector's thread is woken by it. */
-  onCommit(listener: () => void): void {
+  onCommit(listener: CommitListener): void {
     this.#listeners.add(listener);
   }
 
@@ -206,6 +217,7 @@ export class SqliteStore implements EventStore, BlobStore {
       await new Promise<void>((resolve) => {
         this.#idle = resolve;
       });
+    this.#followers.stop();
     // The writer's connection closes last: it moves the write-ahead log into the database.
     await this.reader.close();
     this.worker.postMessage('close' satisfies ToWriter);
@@ -238,15 +250,6 @@ function refusedWrite(full: boolean, reason: string): Refusal {
     : new Refusal('unavailable', 'storage_error', `nothing was stored: ${reason}`, {
         fix: 'look after the disk; retry with the same ids',
       });
-}
-
-function closedForWriting(reason: string): Refusal {
-  return new Refusal(
-    'unavailable',
-    'store_closed_for_writing',
-    `the ledger accepts no writes since a write ended with an unknown outcome: ${reason}`,
-    { fix: 'restart the server; retry with the same ids' },
-  );
 }
 
 /**

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { actorOf, type Actor, type Caller } from '#kernel/context.js';
 import type { Decider } from '#kernel/decider.js';
 import { canonicalJson, derivedId, type Json } from '#kernel/json.js';
@@ -49,6 +50,11 @@ export interface Executed<State, Event> extends Folded<State> {
 const CACHED_STREAMS = 10_000;
 const ATTEMPTS = 8;
 
+/** Of differing length, or two that race in step would race in step again. */
+function lostRace(attempt: number): Promise<void> {
+  return delay(Math.random() * 2 ** attempt);
+}
+
 /**
  * Loads, decides and appends. Commands on one stream run one after the other in this process; against other processes the
  * expected revision decides, and a lost race is decided again on the newer state.
@@ -94,6 +100,7 @@ export class Streams {
           this.cache.delete(stream);
           if (!(error instanceof WrongExpectedRevision)) throw error;
           if (attempt === ATTEMPTS) throw busy(stream);
+          await lostRace(attempt);
         }
       }
     });
@@ -174,6 +181,8 @@ function newEvent<V extends Vocabulary>(
   origin: Origin,
   place: string,
 ): NewEvent {
+  // An event of nobody's would be everybody's (B39).
+  if (origin.workspace === '') throw new Error(`an event of ${place} has no workspace`);
   const { version, data } = codec.encode(event);
   return {
     id: derivedId(origin.command, place),

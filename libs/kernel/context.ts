@@ -4,15 +4,25 @@ export type PrincipalKind = 'person' | 'agent' | 'service';
 /** Who governs decisions: admins and owners (`reviewed`) or every member (`peer`). */
 export type AuthorityMode = 'reviewed' | 'peer';
 
+/** Parts of the product that a client may ask for alone; a credential may be limited to some. */
+export const TOOLSETS = ['decisions', 'evaluation', 'rules', 'jobs', 'annotation'] as const;
+export type Toolset = (typeof TOOLSETS)[number];
+
 /** The one identity that any credential leads to. The workspace comes from here alone, never from a request. */
 export interface Caller {
   workspace: string;
+  /** The one that the workspace belongs to. */
+  organisation: string;
   principal: string;
   kind: PrincipalKind;
   role: Role;
   /** Short, public part of the credential; what the ledger records of it. */
   credential: string;
   mode: AuthorityMode;
+  /** Nobody approves what he proposed himself. */
+  fourEyes: boolean;
+  /** What the credential is limited to; absent: all that its kind and role admit. */
+  toolsets?: readonly string[];
 }
 
 /** Recorded with every event. */

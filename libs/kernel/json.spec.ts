@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { canonicalJson, derivedId, parseJson } from './json.js';
+import { canonicalJson, cutAtDepth, derivedId, parseJson } from './json.js';
 import { Refusal } from './refusal.js';
 
 function refused(work: () => unknown): Refusal {
@@ -45,6 +45,48 @@ describe('parseJson (B32)', () => {
     '100000000000000000000e-10',
   ])('takes %s', (text) => {
     expect(parseJson(text)).toEqual(JSON.parse(text));
+  });
+
+  it.each([
+    ['arrays', `${'['.repeat(64)}1${']'.repeat(64)}`, `${'['.repeat(65)}1${']'.repeat(65)}`],
+    [
+      'objects',
+      `${'{"a":'.repeat(64)}1${'}'.repeat(64)}`,
+      `${'{"a":'.repeat(65)}1${'}'.repeat(65)}`,
+    ],
+  ])('takes 64 %s inside one another and refuses the next one by its path', (_what, good, bad) => {
+    expect(parseJson(good)).toEqual(JSON.parse(good));
+    const refusal = refused(() => parseJson(bad));
+    expect(refusal.path).toMatch(/^(?:(?:\[0\]){64}|(?:a\.){63}a)$/);
+    expect(refusal.issues[0]?.problem).toBe('is nested deeper than 64');
+  });
+
+  it('refuses sixteen million levels as it refuses 65, without parsing them', () => {
+    const bad = '['.repeat(16_000_000);
+    const from = performance.now();
+    expect(refused(() => parseJson(bad)).path).toBe('[0]'.repeat(64));
+    // The parser itself takes seconds for this.
+    expect(performance.now() - from).toBeLessThan(500);
+  });
+
+  it('brackets in strings are no nesting, whatever is escaped', () => {
+    const text = JSON.stringify({ a: '['.repeat(100), 'b{{': `\\"${'{'.repeat(100)}\\` });
+    expect(parseJson(text)).toEqual(JSON.parse(text));
+    expect(cutAtDepth(`"${'['.repeat(100)}`)).toBe(`"${'['.repeat(100)}`);
+    const numbered = `{"9":1,"1":${'['.repeat(64)}`;
+    expect(refused(() => parseJson(numbered)).path).toBe(`1${'[0]'.repeat(63)}`);
+  });
+
+  it('property: what JSON.stringify wrote is never cut, and is cut where it is one level too deep', () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ maxDepth: 6 }), fc.string(), (value, key) => {
+        const text = JSON.stringify(value);
+        expect(cutAtDepth(text)).toBe(text);
+        const around = JSON.stringify({ [key]: value, deep: 0 }).replace(/0\}$/, '');
+        const cut = cutAtDepth(`${around}${'['.repeat(70)}`);
+        expect(Object.keys(JSON.parse(cut) as object)).toContain('deep');
+      }),
+    );
   });
 
   it('refuses what is no JSON and says where', () => {

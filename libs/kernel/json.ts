@@ -1,5 +1,5 @@
 import canonicalize from 'canonicalize';
-import { createHash, hash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { Refusal, invalid } from './refusal.js';
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
@@ -22,17 +22,16 @@ export function sha256(text: string | Uint8Array): string {
 
 /** A UUID that depends on its parts alone: the same command gives the same event ids on every retry. */
 export function derivedId(...parts: readonly string[]): string {
-  const h = createHash('sha256');
-  for (const part of parts) h.update(`${part.length}:`).update(part);
-  const hex = h.digest('hex');
+  const hex = sha256(parts.map((part) => `${part.length}:${part}`).join(''));
   // RFC 9562 version 8: the bits are ours.
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-b${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }
 
-const MAX_DEPTH = 64;
+/** Arrays and objects inside one another at most. */
+export const MAX_DEPTH = 64;
 
 function assertCarriable(value: unknown, path: string, depth = 0): void {
-  if (depth > MAX_DEPTH) throw invalid(path, `is nested deeper than ${MAX_DEPTH}`, 'flatten it');
+  if (depth > MAX_DEPTH) throw tooDeep(path);
   switch (typeof value) {
     case 'boolean':
       return;
@@ -80,10 +79,12 @@ const SUSPICIOUS =
 
 /**
  * Parses JSON text and refuses, with its path, whatever would not survive: numbers that a double rounds
- * (9007199254740993, 1e400, −0), lone surrogates, and the name `__proto__`.
+ * (9007199254740993, 1e400, −0), lone surrogates, the name `__proto__`, and what is nested deeper than `MAX_DEPTH`.
  * Text without a suspicious spelling takes the engine's own parser only.
  */
 export function parseJson(text: string): unknown {
+  const shallow = cutAtDepth(text);
+  if (shallow !== text) throw tooDeep(pathOfCut(shallow));
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -96,6 +97,88 @@ export function parseJson(text: string): unknown {
   }
   if (SUSPICIOUS.test(text)) assertFaithful(text, value);
   return value;
+}
+
+const [QUOTE, BACKSLASH, OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [
+  34, 92, 91, 93, 123, 125,
+];
+
+/**
+ * The text as it is, or, where arrays and objects are nested too deep, the part before the first such place, closed.
+ * Looks before anything is parsed: the engine's parser takes microseconds for each level, and a body has room for millions.
+ */
+export function cutAtDepth(text: string): string {
+  const open: number[] = [];
+  for (let i = 0; i < text.length; i++) {
+    const c = text.charCodeAt(i);
+    if (c === QUOTE) i = endOfString(text, i);
+    else if (c === CLOSE_ARRAY || c === CLOSE_OBJECT) open.pop();
+    else if (c === OPEN_ARRAY || c === OPEN_OBJECT) {
+      if (open.length === MAX_DEPTH) return closed(text.slice(0, i), open);
+      open.push(c);
+    }
+  }
+  return text;
+}
+
+/** Place of the quotation mark that ends a string; the end of the text where none does. */
+function endOfString(text: string, start: number): number {
+  for (let end = start; ;) {
+    end = text.indexOf('"', end + 1);
+    if (end === -1) return text.length;
+    let before = end;
+    while (text.charCodeAt(before - 1) === BACKSLASH) before--;
+    if ((end - before) % 2 === 0) return end;
+  }
+}
+
+/** An empty array stands where it was cut: the one value that is too deep. */
+function closed(text: string, open: readonly number[]): string {
+  const ends = open.map((c) => (c === OPEN_ARRAY ? ']' : '}')).reverse();
+  return `${text}[]${ends.join('')}`;
+}
+
+function pathOfCut(shallow: string): string {
+  try {
+    return tooDeepIn(JSON.parse(shallow), MAX_DEPTH) ?? '';
+  } catch {
+    return '';
+  }
+}
+
+/** Path of the first value that has more than `levels` arrays and objects around it. Looks no deeper, whatever is there. */
+function tooDeepIn(value: unknown, levels: number): string | undefined {
+  if (Array.isArray(value)) {
+    for (let i = 0; i < value.length; i++) {
+      const path = tooDeepAt(value, String(i), value[i], levels);
+      if (path !== undefined) return path;
+    }
+  } else if (typeof value === 'object' && value !== null)
+    for (const key in value) {
+      const path = tooDeepAt(value, key, (value as Record<string, unknown>)[key], levels);
+      if (path !== undefined) return path;
+    }
+  return undefined;
+}
+
+function tooDeepAt(
+  holder: unknown,
+  key: string,
+  item: unknown,
+  levels: number,
+): string | undefined {
+  if (typeof item !== 'object' || item === null) return undefined;
+  const rest = levels === 1 ? '' : tooDeepIn(item, levels - 1);
+  if (rest === undefined) return undefined;
+  const here = joinPath('', holder, key);
+  return rest === '' || rest.startsWith('[') ? here + rest : `${here}.${rest}`;
+}
+
+const SHOWN_PATH = 200;
+
+function tooDeep(path: string): Refusal {
+  const shown = path.length > SHOWN_PATH ? `${path.slice(0, SHOWN_PATH)}…` : path;
+  return invalid(shown, `is nested deeper than ${MAX_DEPTH}`, 'flatten it');
 }
 
 interface Found {

@@ -7,6 +7,7 @@ export type RefusalKind =
   | 'conflict' // the state does not admit it: look again, then decide
   | 'key_reused' // an idempotency key came back with another body
   | 'too_large' // over a documented limit
+  | 'rate_limited' // too many requests; `fix` says how long to wait
   | 'unavailable'; // cannot be served now; `fix` says what to wait for
 
 export interface Issue {

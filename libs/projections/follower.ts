@@ -20,6 +20,8 @@ interface Read {
 
 /** Events in one transaction at most: long enough to be cheap, short enough to hold a shared event loop for milliseconds only. */
 const BATCH = 512;
+/** The same before the start, when nobody is served yet. */
+const CATCH_UP_BATCH = 4_096;
 
 /** Pause before a batch is tried again that the disk did not take. */
 const STORAGE_RETRY_MS = 250;
@@ -63,14 +65,14 @@ export class Follower {
     return this.states.map((s) => ({ ...s.status }));
   }
 
-  /** Catches up with the present end and returns. */
-  async catchUp(): Promise<void> {
-    await this.run(false);
+  /** Catches up with the present end. False where the disk did not take it all, or it was closed before. */
+  async catchUp(): Promise<boolean> {
+    return this.run(false);
   }
 
   /** Follows until `close`. Rejects only when the store cannot be read. */
   start(): Promise<void> {
-    this.running = this.run(true);
+    this.running = this.run(true).then(() => undefined);
     return this.running;
   }
 
@@ -79,18 +81,20 @@ export class Follower {
     await this.running.catch(() => undefined);
   }
 
-  private async run(live: boolean): Promise<void> {
-    const options = { signal: this.stop.signal, live, batch: BATCH };
+  private async run(live: boolean): Promise<boolean> {
+    const batch = live ? BATCH : CATCH_UP_BATCH;
+    const options = { signal: this.stop.signal, live, batch };
     this.latest = this.savedLatest();
-    for await (const batch of this.store.follow(this.position, options)) {
-      if (this.stop.signal.aborted) return;
-      while (!this.tryBatch(batch)) {
+    for await (const read of this.store.follow(this.position, options)) {
+      if (this.stop.signal.aborted) return false;
+      while (!this.tryBatch(read)) {
         // Not live, whoever waits for this goes on with what there is; `start` takes it up again.
-        if (!live || this.stop.signal.aborted) return;
+        if (!live || this.stop.signal.aborted) return false;
         await delay(STORAGE_RETRY_MS);
       }
       this.onProgress(this.position, this.statuses);
     }
+    return !this.stop.signal.aborted;
   }
 
   /** False when the disk did not take it: full, say. Nothing of the unfinished part is kept, and nobody is parked for it (P6). */
@@ -212,5 +216,6 @@ function metaOf(event: RecordedEvent, recordedAt: string): Meta {
     recordedAt,
     recordedMs: Date.parse(recordedAt),
     actor: event.actor,
+    causation: event.causation,
   };
 }

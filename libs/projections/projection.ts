@@ -14,6 +14,8 @@ export interface Meta {
   recordedAt: string;
   recordedMs: number;
   actor: Actor;
+  /** Id of the command. Neighbouring events of one stream that share it are one append. */
+  causation: string;
 }
 
 type HandlersOf<V extends Vocabulary> = {

@@ -4,6 +4,7 @@ import { Refusal } from '#kernel/refusal.js';
 import { threadOf } from '#kernel/thread.js';
 import { Follower, type FollowerStatus } from './follower.js';
 import type { Projection } from './projection.js';
+import { rebuildMissing } from './projector-rebuild.js';
 import { ReadDatabase } from './read-database.js';
 
 /** Keeps the read models up to date and tells how far they are. */
@@ -65,6 +66,13 @@ export async function projectHere(
   told: { onCatchUp?: (position: Position) => void; onFailure: (error: Error) => void },
 ): Promise<Projector> {
   const progress = new Progress();
+  await rebuildMissing({
+    store,
+    path,
+    projections,
+    onProgress: (position) => told.onCatchUp?.(position),
+    signal: new AbortController().signal,
+  });
   const db = ReadDatabase.openForWriting(path);
   let caughtUp = false;
   const follower = new Follower(store, db, projections, (position, statuses) => {
@@ -90,7 +98,7 @@ export async function projectHere(
   };
 }
 
-const IDLE_WAKE_MS = 10;
+const IDLE_WAKE_MS = 50;
 
 /** Many commits in a row are one wake-up, so that read models take no processor time from writers; a reader that waits is served at once. */
 function coalesced(wake: () => void): { soon: () => void; now: () => void; stop: () => void } {

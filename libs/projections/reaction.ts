@@ -44,6 +44,7 @@ export class Reactor {
   private readonly db: ReadDatabase;
   private readonly stop = new AbortController();
   private running: Promise<void> = Promise.resolve();
+  private reached: Position;
 
   constructor(
     private readonly store: Pick<EventStore, 'follow'>,
@@ -61,6 +62,13 @@ export class Reactor {
     this.db.exec(
       'CREATE TABLE IF NOT EXISTS given_up (reaction TEXT, position INTEGER, reason TEXT, PRIMARY KEY (reaction, position))',
     );
+    this.reached = (this.db.get('SELECT position FROM reactor WHERE id = 1')?.['position'] ??
+      0) as number;
+  }
+
+  /** Everything up to here has been reacted to, or given up. */
+  get position(): Position {
+    return this.reached;
   }
 
   start(): void {
@@ -77,8 +85,7 @@ export class Reactor {
   }
 
   private async run(): Promise<void> {
-    const from = (this.db.get('SELECT position FROM reactor WHERE id = 1')?.['position'] ??
-      0) as number;
+    const from = this.reached;
     const options = { signal: this.stop.signal, live: true };
     for await (const batch of this.store.follow(from, options)) {
       for (const event of batch) {
@@ -121,6 +128,7 @@ export class Reactor {
   }
 
   private save(position: Position): Promise<void> {
+    this.reached = position;
     return this.write('INSERT OR REPLACE INTO reactor (id, position) VALUES (1, ?)', position);
   }
 

@@ -37,7 +37,15 @@ export class ReadDatabase implements Writes {
   static openForWriting(path: string): ReadDatabase {
     const db = new DatabaseSync(path);
     db.exec('PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA busy_timeout=5000;');
-    db.exec('PRAGMA cache_size=-65536; PRAGMA temp_store=MEMORY; PRAGMA wal_autocheckpoint=4000;');
+    db.exec('PRAGMA cache_size=-65536; PRAGMA temp_store=MEMORY; PRAGMA wal_autocheckpoint=16000;');
+    return new ReadDatabase(db);
+  }
+
+  /** For a file that nobody keeps unless it was finished: a crash may leave anything in it. */
+  static openDraft(path: string): ReadDatabase {
+    const db = new DatabaseSync(path);
+    db.exec('PRAGMA journal_mode=MEMORY; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE;');
+    db.exec('PRAGMA cache_size=-131072; PRAGMA temp_store=MEMORY;');
     return new ReadDatabase(db);
   }
 

@@ -24,6 +24,11 @@ export class ReadModels {
     });
   }
 
+  /** What has been read stays true until this moves; it has moved once a write is `settled`. */
+  get position(): Position {
+    return this.projector.position;
+  }
+
   /** Answers from the read models as they stand, waiting for nothing. For credentials: their commands wait until they are `settled`. */
   now<T>(query: (reads: Reads) => T): T {
     return query(this.db);

@@ -1,3 +1,7 @@
 /** Injection tokens for what has no class of its own. */
 export const BLOBS = Symbol('BlobStore');
+/** The event store, for reading the log itself. */
+export const LOG = Symbol('EventStore');
 export const CLOCK = Symbol('Clock');
+/** Path of the database of read models, for a thread that reads it by itself. */
+export const READ_FILE = Symbol('ReadFile');

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { cleanUp, expectWhole, folder, itWith } from '../support/fault-kit.js';
 import { completed, history, ingest, wholeLog } from '../support/fault-server.js';
 import { startServer, type RunningServer } from '../support/server.js';
+import { proved } from '../support/proved.js';
 
 const [library] = globSync('/usr/lib/*/faketime/libfaketimeMT.so.1');
 const dir = folder();
@@ -61,9 +62,15 @@ itWith(library !== undefined, 'libfaketime')(
     // The faked clock was seen at all: five hours ahead, and then kept, since it may not go back.
     const [first = '', last = ''] = [submitted[0]?.recordedAt, submitted.at(-1)?.recordedAt];
     expect(Date.parse(last) - Date.parse(first)).toBeGreaterThan(4.9 * 3_600_000);
-    process.stderr.write(
-      `clock set ${offsets.join(', ')}: ${accepted.length} ingestions acknowledged, ` +
-        `${log.length} events, recorded time never decreases\n`,
+    proved(
+      'clock set back and forth under the server',
+      {
+        'faults injected': offsets.length,
+        acknowledged: accepted.length,
+        lost: 0,
+        'events compared': log.length,
+      },
+      'recorded time never decreases',
     );
   },
   120_000,

@@ -20,6 +20,7 @@ import {
   type Reply,
 } from '../support/fault-server.js';
 import { startServer, type RunningServer } from '../support/server.js';
+import { proved } from '../support/proved.js';
 
 const ROUNDS = 4;
 /** Needs the follower and the reactor to wait for room instead of giving up; see the report on fault tests. */
@@ -94,10 +95,12 @@ describe('a server whose disk is full', () => {
         await completed(door, retried);
       }
       await expectStored(accepted);
-      process.stderr.write(
-        `full disk under the server: ${ROUNDS} times filled and freed without a restart, ` +
-          `${refused} writes refused, ${accepted} ingestions acknowledged, 0 lost\n`,
-      );
+      proved('disk full under the server', {
+        'faults injected': ROUNDS,
+        refused,
+        acknowledged: accepted,
+        lost: 0,
+      });
     },
     120_000,
   );
@@ -127,9 +130,11 @@ describe('a server whose disk is full', () => {
       }
       for (const job of accepted) await completed(door, job);
       await expectStored(accepted.length);
-      process.stderr.write(
-        `disk filled under read models: 5 times, ${accepted.length} ingestions acknowledged, 0 lost\n`,
-      );
+      proved('disk full under the read models', {
+        'faults injected': 5,
+        acknowledged: accepted.length,
+        lost: 0,
+      });
     },
     180_000,
   );

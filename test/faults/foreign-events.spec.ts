@@ -13,6 +13,7 @@ import { ReadDatabase } from '#projections/read-database.js';
 import { cleanUp, folder } from '../support/fault-kit.js';
 import { completed, history, ingest, send, until, wholeLog } from '../support/fault-server.js';
 import { startServer, type RunningServer } from '../support/server.js';
+import { proved } from '../support/proved.js';
 
 let server: RunningServer | undefined;
 afterEach(() => server?.stop('SIGKILL'));
@@ -100,10 +101,12 @@ describe('a log that holds what this build does not know', () => {
       'DecisionProposed 1',
       'IngestionSubmitted 99',
     ]);
-    process.stderr.write(
-      `foreign events: 4 in a log of ${log.length}, ${parked.length} read models parked and shown, ` +
-        `3 ingestions acknowledged and completed, 0 events lost\n`,
-    );
+    proved('events that this build does not know', {
+      'faults injected': foreign.length,
+      'read models parked and shown': parked.length,
+      acknowledged: 3,
+      lost: 0,
+    });
   }, 120_000);
 
   const first = codec({ Moved: { version: 1, schema: t.Object({ target: t.String() }) } });

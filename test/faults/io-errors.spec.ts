@@ -16,6 +16,7 @@ import {
   strace,
   type Line,
 } from '../support/fault-kit.js';
+import { proved } from '../support/proved.js';
 
 const WORK = { appends: 20, size: 3_000 };
 
@@ -36,9 +37,15 @@ class Tally {
 
   report(what: string): void {
     const answers = [...this.answers].map(([name, n]) => `${name} ${n}`).join(', ');
-    process.stderr.write(
-      `${what}: ${this.faults} faults injected (${this.unopened} refused to open), ` +
-        `${this.acknowledged} acknowledged, 0 lost; answered ${answers}\n`,
+    proved(
+      what,
+      {
+        'faults injected': this.faults,
+        'refused to open': this.unopened,
+        acknowledged: this.acknowledged,
+        lost: 0,
+      },
+      `answered ${answers}`,
     );
   }
 }

@@ -14,6 +14,7 @@ import {
   spread,
   strace,
 } from '../support/fault-kit.js';
+import { proved } from '../support/proved.js';
 
 /** Needs a creation that leaves no half-made ledger; see the report on fault tests. */
 const CREATED_WHOLE = true;
@@ -32,7 +33,7 @@ async function killed(dir: string, call: string, n: number): Promise<[kill: numb
 }
 
 function report(what: string, kills: number, acknowledged: number): void {
-  process.stderr.write(`${what}: ${kills} kills, ${acknowledged} acknowledged, 0 lost\n`);
+  proved(what, { 'crash cycles': kills, acknowledged, lost: 0 });
 }
 
 describe('kill -9 at the Nth write system call', () => {

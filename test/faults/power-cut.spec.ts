@@ -17,6 +17,7 @@ import {
   works,
   type Line,
 } from '../support/fault-kit.js';
+import { proved } from '../support/proved.js';
 
 const CYCLES = 12;
 const WORK = { appends: 150, size: 1_500 };
@@ -93,10 +94,12 @@ itWith(canCut(), 'a loop-mounted ext4 image whose power can be cut (root, mkfs.e
       rmSync(dir, { recursive: true });
       await settle(found, WORK, lines);
     }
-    process.stderr.write(
-      `power cuts: ${CYCLES} cycles, ${unsettled} of them in mid-work, ` +
-        `${acknowledged} appends acknowledged, 0 lost\n`,
-    );
+    proved('power cuts', {
+      'crash cycles': CYCLES,
+      'in mid-work': unsettled,
+      acknowledged,
+      lost: 0,
+    });
     expect(unsettled).toBeGreaterThan(0);
     expect(acknowledged).toBeGreaterThan(0);
   },

@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { canTrace, cleanUp, expectWhole, folder, itWith } from '../support/fault-kit.js';
 import { completed, history, ingest, send, wholeLog } from '../support/fault-server.js';
 import { startServer, type RunningServer } from '../support/server.js';
+import { proved } from '../support/proved.js';
 
 let server: RunningServer | undefined;
 let tracer: ChildProcess | undefined;
@@ -57,9 +58,13 @@ itWith(canTrace && process.getuid?.() === 0, 'strace, as root')(
     const log = await wholeLog(dir);
     expectWhole(log);
     expect(log.filter(({ type }) => type === 'IngestionSubmitted')).toHaveLength(3);
-    process.stderr.write(
-      'fsync EIO under the server: 1 outcome unknown, 1 refused, both stored once by a retry, 0 lost\n',
-    );
+    proved('fsync error under the server', {
+      'faults injected': 1,
+      'outcomes unknown': 1,
+      refused: 1,
+      'stored once by a retry': 2,
+      lost: 0,
+    });
   },
   120_000,
 );

@@ -9,6 +9,7 @@ import { Follower } from '#projections/follower.js';
 import { ReadDatabase } from '#projections/read-database.js';
 import { projections } from '../../apps/server/src/projections.js';
 import { historyOf, KillWriters } from '../support/kill-writers.js';
+import { proved } from '../support/proved.js';
 import { startServer, type RunningServer } from '../support/server.js';
 
 const CYCLES = 20;
@@ -150,9 +151,16 @@ describe('a server that is killed', () => {
     expect(await door.stop()).toBe(0);
     await expectStoredOnce(writers);
     await expectSameAsRebuilt();
-    process.stdout.write(
-      `kill: seed ${SEED}, ${CYCLES} cycles, ${writers.acknowledged} acknowledged, ` +
-        `${writers.retried} retried, ${tables.length} tables compared\n`,
+    proved(
+      'kill -9 under the server',
+      {
+        'crash cycles': CYCLES,
+        acknowledged: writers.acknowledged,
+        retried: writers.retried,
+        lost: 0,
+        'tables compared': tables.length,
+      },
+      `KILL_SEED=${SEED}`,
     );
     expect(writers.retried).toBeGreaterThan(0);
   }, 300_000);

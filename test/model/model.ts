@@ -1,8 +1,5 @@
-import { equal, overlap, repeats, resolve } from './answers.js';
+import { among, equal, first, repeats, resolve } from './answers.js';
 import type { Approval, Claim, Said, Scope } from './answers.js';
-
-type Rule = [broken: boolean, refusal: string];
-const first = (...rules: Rule[]) => rules.find(([broken]) => broken)?.[1];
 
 /** The ledger on paper: every claim, and a copy of all of them after each command. Only `owner` governs. */
 export class Model {
@@ -62,12 +59,15 @@ export class Model {
     const refusal = refusals.find(Boolean);
     if (refusal) return refusal;
     const same = (h: Claim) => h.value === claim.value && equal(h.scope, claim.scope);
-    const twins = this.heads(claim.topic).filter((h) => same(h) && overlap(h.holds!, holds));
-    if (twins.length > 0 && targets.length === 0 && !next) return (claim.state = 'confirming');
-    const ended = new Set([...targets, ...(next ? [] : twins.map((h) => h.id))]);
-    Object.assign(claim, { state: 'approved', holds, supersedes: [...ended] });
-    for (const target of ended) this.end(this.get(target)!, 'superseded', start, id);
-    if (next) this.end(claim, 'superseded', next.holds!.start, next.id);
+    const twins = this.heads(claim.topic).filter((h) => same(h) && !targets.includes(h.id));
+    const { whole, later, taken } = among(next ? [] : twins, holds);
+    const ended = [...targets, ...taken];
+    if (whole) claim.state = 'confirming';
+    else Object.assign(claim, { state: 'approved', holds, since: this.now, supersedes: ended });
+    for (const target of ended) this.end(this.get(target)!, 'superseded', start, whole?.id ?? id);
+    const then = whole ? undefined : (next ?? later);
+    if (then) this.end(claim, 'superseded', then.holds!.start, then.id);
+    claim.never = claim.holds && claim.holds.end <= start;
     return claim.state;
   }
 
@@ -86,7 +86,8 @@ export class Model {
   }
 
   private end(claim: Claim, state: string, at: number, next?: string): string {
-    const holds = claim.holds && { ...claim.holds, end: Math.min(claim.holds.end, at) };
+    const span = claim.holds;
+    const holds = span && { ...span, end: Math.max(span.start, Math.min(span.end, at)) };
     Object.assign(claim, { state, ...(holds && { holds }), ...(next && { next }) });
     return state;
   }

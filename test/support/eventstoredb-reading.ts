@@ -7,8 +7,12 @@ export type ReadCall = ServerWritableStream<streams.ReadReq, streams.ReadResp>;
 
 /** State that all reads of a server share. */
 export interface Reading {
-  /** True: subscriptions stay open and deliver nothing, and no drop is signalled (B30). */
-  silent: boolean;
+  /** Subscriptions stay open and deliver nothing, and no drop is signalled (B30); new ones may even be confirmed. */
+  silent: boolean | 'confirmed';
+  /** Between two events of a subscription that begins while this is set. */
+  slowMs: number;
+  /** Positions after which subscriptions began; 0 for the start of the log. */
+  readonly from: number[];
   readonly open: Set<ReadCall>;
 }
 
@@ -99,11 +103,13 @@ function subscribe(
     : all?.hasEnd()
       ? log.all.length
       : log.indexAfter(positionOf(options));
+  reading.from.push(all?.hasPosition() ? positionOf(options) : 0);
+  const { slowMs } = reading;
   let caughtUp = false;
   let sinceCheckpoint = 0;
   let ended = false;
   const confirmation = new streams.ReadResp.SubscriptionConfirmation();
-  if (!reading.silent)
+  if (reading.silent !== true)
     call.write(
       new streams.ReadResp().setConfirmation(confirmation.setSubscriptionId(`s${Date.now()}`)),
     );
@@ -121,15 +127,18 @@ function subscribe(
     return room;
   };
   let waiting = false;
+  const resume = (): void => {
+    waiting = false;
+    pump();
+  };
   const pump = (): void => {
     if (ended || waiting || reading.silent) return;
     while (next < log.all.length) {
-      if (step()) continue;
+      const room = step();
+      if (room && slowMs === 0) continue;
       waiting = true;
-      call.once('drain', () => {
-        waiting = false;
-        pump();
-      });
+      if (room) setTimeout(resume, slowMs);
+      else call.once('drain', resume);
       return;
     }
     if (!caughtUp) call.write(new streams.ReadResp().setCaughtUp(new streams.ReadResp.CaughtUp()));

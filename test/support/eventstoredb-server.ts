@@ -1,14 +1,13 @@
 import {
-  Metadata,
   Server,
   ServerCredentials,
   status,
+  type Metadata,
   type sendUnaryData,
   type ServerDuplexStream,
   type ServerReadableStream,
 } from '@grpc/grpc-js';
 import { setTimeout as delay } from 'node:timers/promises';
-import gossip from '@eventstore/db-client/generated/gossip_pb.js';
 import gossipGrpc, { type IGossipServer } from '@eventstore/db-client/generated/gossip_grpc_pb.js';
 import features from '@eventstore/db-client/generated/serverfeatures_pb.js';
 import featuresGrpc, {
@@ -20,8 +19,20 @@ import streamsGrpc, {
   type IStreamsServer,
 } from '@eventstore/db-client/generated/streams_grpc_pb.js';
 import { FaultyProxy } from './eventstoredb-proxy.js';
-import { ServerLog, type Expected, type Proposed, type Verdict } from './eventstoredb-log.js';
+import { ServerLog, type Expected, type Proposed } from './eventstoredb-log.js';
 import { nameOf, serveRead, type Reading } from './eventstoredb-reading.js';
+import {
+  accessDenied,
+  appendAnswer,
+  batchExpected,
+  expectedOf,
+  gossipAnswer,
+  notLeader,
+  proposed,
+  unauthenticated,
+  unavailable,
+  type Member,
+} from './eventstoredb-wire.js';
 
 /** What happens to an append instead of, or after, being stored. */
 export type AppendFault =
@@ -33,6 +44,16 @@ export type AppendFault =
   | 'store-then-wrong-version' // stored, answered with WrongExpectedVersion
   | 'delay'; // stored and answered after `delayMs`
 
+export interface ServerOptions {
+  /** PEM. Without it connections are not encrypted, and nobody is asked who he is. */
+  tls?: { key: Buffer; cert: Buffer };
+  /** Names to passwords. Without it everybody may do everything. `guest` may do nothing. */
+  users?: Readonly<Record<string, string>>;
+  /** Of the cluster that this server is a node of. */
+  log?: ServerLog;
+  members?: () => readonly Member[];
+}
+
 type AppendCall = ServerReadableStream<streams.AppendReq, streams.AppendResp>;
 
 /**
@@ -40,10 +61,12 @@ type AppendCall = ServerReadableStream<streams.AppendReq, streams.AppendResp>;
  * The log outlives a restart; `calls` counts what clients asked for, `injected` the faults that took effect.
  */
 export class TestEventStoreDb {
-  readonly log = new ServerLog();
+  readonly log: ServerLog;
   readonly calls: Record<string, number> = {};
-  readonly reading: Reading = { silent: false, open: new Set() };
+  readonly reading: Reading = { silent: false, slowMs: 0, from: [], open: new Set() };
   injected = 0;
+  /** Calls that were refused because of who sent them. */
+  denied = 0;
   delayMs = 300;
   /** Serves feature discovery, as servers do from 21.10 on. */
   featuresFail = false;
@@ -51,10 +74,15 @@ export class TestEventStoreDb {
   #server = new Server();
   #port = 0;
 
-  private constructor(private proxyOrNone?: FaultyProxy) {}
+  private constructor(
+    private readonly options: ServerOptions,
+    private proxyOrNone?: FaultyProxy,
+  ) {
+    this.log = options.log ?? new ServerLog();
+  }
 
-  static async start(): Promise<TestEventStoreDb> {
-    const server = new TestEventStoreDb();
+  static async start(options: ServerOptions = {}): Promise<TestEventStoreDb> {
+    const server = new TestEventStoreDb(options);
     await server.#listen();
     server.proxyOrNone = await FaultyProxy.start(server.#port);
     return server;
@@ -98,6 +126,13 @@ export class TestEventStoreDb {
     for (const call of this.reading.open) call.end();
   }
 
+  /** Gone, with its port, until `restart`. */
+  async kill(): Promise<void> {
+    this.proxy.refuse(true);
+    this.#server.forceShutdown();
+    await delay(0);
+  }
+
   async stop(): Promise<void> {
     this.#server.forceShutdown();
     await this.proxy.close();
@@ -109,25 +144,60 @@ export class TestEventStoreDb {
     server.addService(gossipGrpc.GossipService, this.#gossip());
     server.addService(featuresGrpc.ServerFeaturesService, this.#features());
     this.#port = await new Promise<number>((resolve, reject) => {
-      server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, port) =>
+      server.bindAsync('127.0.0.1:0', this.#credentials(), (error, port) =>
         error ? reject(error) : resolve(port),
       );
     });
     this.#server = server;
   }
 
+  #credentials(): ServerCredentials {
+    const { tls } = this.options;
+    if (!tls) return ServerCredentials.createInsecure();
+    return ServerCredentials.createSsl(null, [{ private_key: tls.key, cert_chain: tls.cert }]);
+  }
+
   #count(method: string): void {
     this.calls[method] = (this.calls[method] ?? 0) + 1;
+  }
+
+  /** Why this call is not served, or nothing. */
+  #refused(metadata: Metadata): object | undefined {
+    const denial = this.#denied(metadata);
+    if (denial) this.denied++;
+    if (denial || metadata.get('requires-leader')[0] !== 'true') return denial;
+    const leader = this.#members().find((m) => m.leader && m.alive);
+    if (!leader) return unavailable();
+    return leader.port === this.proxy.port ? undefined : notLeader(leader.port);
+  }
+
+  #denied(metadata: Metadata): object | undefined {
+    const { users } = this.options;
+    if (!users) return undefined;
+    const [, basic = ''] = /^Basic (.+)$/.exec(String(metadata.get('authorization')[0])) ?? [];
+    const [, name = '', password] =
+      /^(.*?):(.*)$/.exec(Buffer.from(basic, 'base64').toString()) ?? [];
+    if (users[name] === undefined || users[name] !== password) return unauthenticated();
+    return name === 'guest' ? accessDenied() : undefined;
+  }
+
+  #members(): readonly Member[] {
+    const alone = [{ port: this.proxy.port, alive: true, leader: true }];
+    return this.options.members?.() ?? alone;
   }
 
   #streams(): IStreamsServer {
     return {
       read: (call) => {
         this.#count('read');
+        const refused = this.#refused(call.metadata);
+        if (refused) return void call.emit('error', refused);
         serveRead(this.log, call, this.reading);
       },
       append: (call, callback) => {
         this.#count('append');
+        const refused = this.#refused(call.metadata);
+        if (refused) return callback(refused);
         this.#receive(call, callback);
       },
       batchAppend: (call) => {
@@ -167,7 +237,7 @@ export class TestEventStoreDb {
     const fault = this.#faults.shift();
     if (fault) this.injected++;
     if (fault === 'unavailable') return callback(unavailable());
-    if (fault === 'not-leader') return callback(this.#notLeader());
+    if (fault === 'not-leader') return callback(notLeader(this.proxy.port));
     if (fault === 'stall') return;
     const verdict = this.log.append(stream, expected, events);
     if (fault === 'store-then-stall') return;
@@ -209,26 +279,11 @@ export class TestEventStoreDb {
     });
   }
 
-  #notLeader() {
-    const metadata = new Metadata();
-    metadata.set('exception', 'not-leader');
-    metadata.set('leader-endpoint-host', '127.0.0.1');
-    metadata.set('leader-endpoint-port', `${this.proxy.port}`);
-    return { code: status.NOT_FOUND, details: 'Leader info available', metadata };
-  }
-
   #gossip(): IGossipServer {
     return {
       read: (_, callback) => {
         this.#count('gossip');
-        const endpoint = new gossip.EndPoint().setAddress('127.0.0.1').setPort(this.proxy.port);
-        const member = new gossip.MemberInfo()
-          .setInstanceId(new shared.UUID().setString('00000000-0000-4000-8000-000000000000'))
-          .setTimeStamp(`${Date.now() * 10_000}`)
-          .setState(gossip.MemberInfo.VNodeState.LEADER)
-          .setIsAlive(true)
-          .setHttpEndPoint(endpoint);
-        callback(null, new gossip.ClusterInfo().setMembersList([member]));
+        callback(null, gossipAnswer(this.#members()));
       },
     };
   }
@@ -246,47 +301,4 @@ export class TestEventStoreDb {
       },
     };
   }
-}
-
-function proposed(
-  message: streams.AppendReq.ProposedMessage | streams.BatchAppendReq.ProposedMessage,
-): Proposed {
-  return {
-    id: message.getId()?.getString() ?? '',
-    system: new Map(message.getMetadataMap().entries()),
-    metadata: message.getCustomMetadata_asU8(),
-    data: message.getData_asU8(),
-  };
-}
-
-function expectedOf(options: streams.AppendReq.Options): Expected {
-  if (options.hasNoStream()) return -1;
-  if (options.hasAny()) return 'any';
-  return options.hasStreamExists() ? 'stream_exists' : Number(options.getRevision());
-}
-
-function batchExpected(options: streams.BatchAppendReq.Options): Expected {
-  if (options.hasNoStream()) return -1;
-  if (options.hasAny()) return 'any';
-  return options.hasStreamExists() ? 'stream_exists' : Number(options.getStreamPosition());
-}
-
-function appendAnswer(verdict: Verdict): streams.AppendResp {
-  const answer = new streams.AppendResp();
-  if (verdict.kind === 'stored') {
-    const position = new streams.AppendResp.Position();
-    position.setCommitPosition(`${verdict.position}`).setPreparePosition(`${verdict.position}`);
-    const success = new streams.AppendResp.Success();
-    return answer.setSuccess(
-      success.setCurrentRevision(`${verdict.revision}`).setPosition(position),
-    );
-  }
-  const wrong = new streams.AppendResp.WrongExpectedVersion();
-  if (verdict.current < 0) wrong.setCurrentNoStream(new shared.Empty());
-  else wrong.setCurrentRevision(`${verdict.current}`);
-  return answer.setWrongExpectedVersion(wrong);
-}
-
-function unavailable() {
-  return { code: status.UNAVAILABLE, details: 'Server is not ready' };
 }

@@ -2,7 +2,8 @@ import { expect } from '@jest/globals';
 import fc from 'fast-check';
 import { clashes, type Approval, type Claim, type Dates, type Said } from '../model/answers.js';
 import type { Model } from '../model/model.js';
-import type { ModelLedger } from './model-ledger.js';
+import type { AppendFault } from './eventstoredb-server.js';
+import type { Engine, ModelLedger } from './model-ledger.js';
 
 type Command = fc.AsyncCommand<Model, ModelLedger>;
 /** Requests that may be sent again, and what they were answered. */
@@ -117,7 +118,7 @@ const ingest = fc
         records: [record],
       };
       const reply = await r.post('/v1/ingestions', body, g.by);
-      if (g.crash === 0 && r.engine === 'sqlite') {
+      if (g.crash === 0 && r.engine !== 'memory') {
         await r.crash({ moving: true });
         r.count('kill during an ingestion');
       }
@@ -251,7 +252,10 @@ async function ask(m: Model, r: ModelLedger, q: Question, request_id?: string): 
 }
 
 function conflictsAreClashes(m: Model, name: string, open: Answer['conflicts']): void {
-  const pairs = clashes(m.heads(name));
+  const pairs = clashes(
+    m.claims.filter((c) => c.topic === name),
+    m.now,
+  );
   const listed = ([a, b]: [string, string]) =>
     open.some((c) => c.claims.includes(a) && c.claims.includes(b));
   expect(pairs.filter((pair) => !listed(pair))).toEqual([]);
@@ -320,12 +324,41 @@ const kill = command('kill', {}, async (_m, r) => {
   expect(await r.end()).toBe(end);
 });
 
+/** The cluster refuses, loses an answer, or lies about an append; and cuts all connections. Nobody is to notice. */
+const disturb = fc
+  .array(
+    fc.constantFrom<AppendFault>(
+      ...([
+        'unavailable',
+        'not-leader',
+        'store-then-unavailable',
+        'store-then-wrong-version',
+      ] as const),
+    ),
+    { minLength: 1, maxLength: 3 },
+  )
+  .map((faults) =>
+    command('disturb', { faults }, (_m, r) => {
+      r.disturb(...faults);
+      return Promise.resolve();
+    }),
+  );
+
+const DISTURBANCES = { memory: [], sqlite: [], eventstoredb: [disturb, disturb] };
+
 /** What interrupts the server. Each history ends with one of them. */
-export const STOPS = { memory: [rebuild], sqlite: [restart, rebuild, kill] };
+export const STOPS = {
+  memory: [rebuild],
+  sqlite: [restart, rebuild, kill],
+  eventstoredb: [restart, rebuild, kill],
+};
 
 /** `calm` commands for every one that stops the server. */
-export function commands(engine: 'memory' | 'sqlite', size: number, calm: number) {
-  const usual = [ingest, ingest, ingest, approve, approve, close, resolve, resolve, repeat];
+export function commands(engine: Engine, size: number, calm: number) {
+  const usual = [
+    ...[ingest, ingest, ingest, approve, approve, close, resolve, resolve, repeat],
+    ...DISTURBANCES[engine],
+  ];
   const many = Array.from({ length: calm }, () => usual).flat();
   const stops = STOPS[engine].map((stop) => fc.constant(stop));
   return fc.commands([...many, ...stops], { maxCommands: size, size: 'max' });

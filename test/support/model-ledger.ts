@@ -5,13 +5,14 @@ import { Follower } from '#projections/follower.js';
 import { ReadDatabase } from '#projections/read-database.js';
 import { projections } from '../../apps/server/src/projections.js';
 import { TestApplication, type Reply } from './application.js';
+import { TestEventStoreDb, type AppendFault } from './eventstoredb-server.js';
 
-export type Engine = 'memory' | 'sqlite';
+export type Engine = 'memory' | 'sqlite' | 'eventstoredb';
 type Body = Record<string, unknown>;
 
 const tables = projections.flatMap((p) => Object.keys(p.tables));
 
-/** A server that a model test talks to; it can be stopped, crashed and rebuilt between two commands. */
+/** A server that a model test talks to; it can be stopped, crashed and rebuilt between two commands. On EventStoreDB there may be more. */
 export class ModelLedger {
   readonly counts = new Map<string, number>();
   /** Of the running history: topics bear its number, so that one ledger holds many histories. */
@@ -20,27 +21,49 @@ export class ModelLedger {
 
   private constructor(
     readonly engine: Engine,
+    private readonly cluster: TestEventStoreDb | undefined,
     private server: TestApplication,
+    private readonly others: readonly TestApplication[],
   ) {}
 
-  static async start(engine: Engine): Promise<ModelLedger> {
-    const dir = mkdtempSync(join(tmpdir(), 'precedent-model-'));
-    const ledger = new ModelLedger(engine, await open(engine, dir));
-    ledger.memberKey = await ledger.server.member('mia', 'member');
+  /** `servers` share the log, each with a read database of its own. */
+  static async start(engine: Engine, servers = 1): Promise<ModelLedger> {
+    const cluster = engine === 'eventstoredb' ? await TestEventStoreDb.start() : undefined;
+    const all: TestApplication[] = [];
+    while (all.length < servers) all.push(await open(engine, newFolder(), cluster));
+    const [server, ...others] = all;
+    if (!server) throw new Error('no server');
+    const ledger = new ModelLedger(engine, cluster, server, others);
+    ledger.memberKey = await server.member('mia', 'member');
     return ledger;
   }
 
   async close(): Promise<void> {
-    await this.server.close();
-    rmSync(this.server.dir, { recursive: true, force: true });
+    for (const server of [this.server, ...this.others]) {
+      await server.close();
+      rmSync(server.dir, { recursive: true, force: true });
+    }
+    await this.cluster?.stop();
   }
 
   count(what: string): void {
     this.counts.set(what, (this.counts.get(what) ?? 0) + 1);
   }
 
-  post(url: string, body: Body, by = 'owner'): Promise<Reply<Body>> {
-    return this.server.call('POST', url, body, by === 'owner' ? this.server.key : this.memberKey);
+  /** Through the `at`-th server. */
+  post(url: string, body: Body, by = 'owner', at = 0): Promise<Reply<Body>> {
+    const server = this.others[at - 1] ?? this.server;
+    return server.call('POST', url, body, by === 'owner' ? server.key : this.memberKey);
+  }
+
+  /** The next appends meet these faults, and all connections break once. */
+  disturb(...faults: AppendFault[]): void {
+    this.cluster?.inject(...faults);
+    this.cluster?.proxy.reset();
+  }
+
+  get faultsInjected(): number {
+    return this.cluster?.injected ?? 0;
   }
 
   /** The result of an ingestion once its job is done. */
@@ -62,7 +85,7 @@ export class ModelLedger {
 
   async restart(): Promise<void> {
     await this.server.close();
-    this.server = await open(this.engine, this.server.dir);
+    this.server = await open(this.engine, this.server.dir, this.cluster);
   }
 
   /**
@@ -70,7 +93,7 @@ export class ModelLedger {
    * what is appended to a write-ahead log meanwhile is cut off as by a crash. Read models are copied only while nothing moves.
    */
   async crash(how: { moving: boolean; withoutReactions?: boolean }): Promise<void> {
-    const [before, dir] = [this.server, mkdtempSync(join(tmpdir(), 'precedent-crash-'))];
+    const [before, dir] = [this.server, newFolder()];
     const files = [
       'ledger.sqlite',
       ...(how.withoutReactions ? [] : ['reactions.sqlite']),
@@ -78,7 +101,7 @@ export class ModelLedger {
     ];
     for (const file of files.flatMap((name) => [name, `${name}-wal`]))
       if (existsSync(join(before.dir, file))) copyFileSync(join(before.dir, file), join(dir, file));
-    this.server = await open(this.engine, dir);
+    this.server = await open(this.engine, dir, this.cluster);
     await before.close();
     rmSync(before.dir, { recursive: true, force: true });
   }
@@ -104,15 +127,23 @@ export class ModelLedger {
     await this.server.close();
     for (const part of ['', '-wal', '-shm'])
       rmSync(join(this.server.dir, `read.sqlite${part}`), { force: true });
-    this.server = await open(this.engine, this.server.dir);
+    this.server = await open(this.engine, this.server.dir, this.cluster);
     return this.digests();
   }
 }
 
-function open(engine: Engine, dir: string): Promise<TestApplication> {
+function newFolder(): string {
+  return mkdtempSync(join(tmpdir(), 'precedent-model-'));
+}
+
+function open(
+  engine: Engine,
+  dir: string,
+  cluster: TestEventStoreDb | undefined,
+): Promise<TestApplication> {
   return TestApplication.start({
     PRECEDENT_DATA: dir,
-    PRECEDENT_EVENTSTORE: engine === 'memory' ? 'memory:' : 'sqlite:',
+    PRECEDENT_EVENTSTORE: cluster?.connectionString ?? `${engine}:`,
   });
 }
 

@@ -1,46 +1,62 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import { Inject } from '@nestjs/common';
 import {
   CommandHandler,
   QueryHandler,
   type ICommandHandler,
   type IQueryHandler,
 } from '@nestjs/cqrs';
-import { originOf, Streams, type Origin } from '#event-store/streams.js';
-import type { Caller } from '#kernel/context.js';
+import { Streams, type Origin } from '#event-store/streams.js';
+import type { Caller, Clock } from '#kernel/context.js';
 import { Refusal, invalid } from '#kernel/refusal.js';
+import { Recent } from '#kernel/recent.js';
+import type { Row } from '#projections/read-database.js';
 import { ReadModels } from '#projections/read-models.js';
-import { API_KEY_FORM, apiKeyFrom, parseApiKey, type ApiKey } from './domain/api-key.js';
-import { workspaceCodec } from './domain/workspace.events.js';
-import { workspaceDecider, type WorkspaceCommand } from './domain/workspace.js';
+import { CLOCK } from '#projections/tokens.js';
 import {
-  AddMember,
-  Authenticate,
-  BootstrapWorkspace,
-  IssueCredential,
-  RevokeCredential,
-} from './messages.js';
-import { callerOfKey } from './projections/directory.js';
+  API_KEY_FORM,
+  apiKeyFrom,
+  parseApiKey,
+  secretHash,
+  type Pepper,
+} from './domain/api-key.js';
+import type { WorkspaceCommand } from './domain/workspace.js';
+import { Authenticate, BootstrapWorkspace } from './messages.js';
+import { callerOfKey, keyRow, strandedKeys } from './projections/callers.js';
+import type { LastUsed } from './projections/last-used.js';
+import {
+  organisationStream,
+  organisationStreams,
+  workspaceStream,
+  workspaceStreams,
+} from './streams.js';
 
-const kind = { decider: workspaceDecider, codec: workspaceCodec };
-/** The one that an empty ledger gets. A fixed name: two servers that start at once cannot both create it. */
+/** What this server knows of keys beside the ledger. */
+export interface KeyRing {
+  /** Hashed with every new secret; undefined where servers share a ledger and no pepper was set. */
+  pepper: Pepper | undefined;
+  lastUsed: LastUsed;
+  /** Other servers use the same ledger: what this one does not know, another may. */
+  shared: boolean;
+}
+export const KEY_RING = Symbol('KeyRing');
+
+/** The one that an empty ledger gets. Fixed names: two servers that start at once cannot both create it. */
 const FIRST = { workspace: 'main', organisation: 'main', owner: 'owner' };
 
-function execute(streams: Streams, command: WorkspaceCommand, origin: Origin): Promise<unknown> {
-  return streams.execute(kind, `workspace-${origin.workspace}`, command, origin);
+/** A key and what is stored of it. `short`: given, or random. */
+export function newKey(
+  pepper: Pepper | undefined,
+  short?: string,
+): { text: string; short: string; secret: string } {
+  return stored(apiKeyFrom(randomBytes(128), short), pepper);
 }
 
-/** Members and keys are an admin's and an owner's business. */
-function administers(caller: Caller): void {
-  if (caller.kind === 'agent' || !['admin', 'owner'].includes(caller.role))
-    throw new Refusal('forbidden', 'requires_admin', 'only an admin or owner may do this');
-}
-
-function newKey(given?: string): { text: string; parsed: ApiKey } {
-  const text = given ?? apiKeyFrom(randomBytes(96));
+function stored(text: string, pepper: Pepper | undefined) {
   const parsed = parseApiKey(text);
   if (!parsed)
     throw invalid('PRECEDENT_BOOTSTRAP_KEY', 'is no API key', `use the form ${API_KEY_FORM}`);
-  return { text, parsed };
+  return { text, short: parsed.short, secret: secretHash(parsed.long, pepper) };
 }
 
 @CommandHandler(BootstrapWorkspace)
@@ -48,102 +64,145 @@ export class BootstrapWorkspaceHandler implements ICommandHandler<BootstrapWorks
   constructor(
     private readonly streams: Streams,
     private readonly models: ReadModels,
+    @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(KEY_RING) private readonly ring: KeyRing,
   ) {}
 
   /** Returns once the workspace can be used, whoever created it. */
-  async execute({ key, settings }: BootstrapWorkspace): Promise<{ key: string } | undefined> {
-    const stream = `workspace-${FIRST.workspace}`;
+  async execute({ key, settings }: BootstrapWorkspace): ReturnType<typeof this.recovered> {
+    const stream = workspaceStream(FIRST.workspace);
     const created = await this.create(stream, key, settings);
-    await this.models.settled((await this.streams.load(kind, stream)).position);
-    return created;
+    await this.models.settled((await this.streams.load(workspaceStreams, stream)).position);
+    return created === undefined
+      ? this.recovered(stream, key)
+      : { key: created, reason: 'first_start' };
   }
 
+  /** Organisation first, workspace last: cut short between, the next start goes on, and only a workspace makes anything usable. */
   private async create(
     stream: string,
     key: string | undefined,
-    settings: BootstrapWorkspace['settings'],
-  ): Promise<{ key: string } | undefined> {
-    if ((await this.streams.load(kind, stream)).state.status !== 'absent') return undefined;
-    const { text, parsed } = newKey(key);
+    { name, mode, zone }: BootstrapWorkspace['settings'],
+  ): Promise<string | undefined> {
+    if ((await this.streams.load(workspaceStreams, stream)).state.status === 'open')
+      return undefined;
+    const { text, short, secret } =
+      key === undefined ? this.drawn() : stored(key, this.ring.pepper);
+    const owner = { principal: FIRST.owner, kind: 'person', name: 'Owner' } as const;
+    await unlessExists('organisation_exists', () =>
+      this.streams.execute(
+        organisationStreams,
+        organisationStream(FIRST.organisation),
+        { type: 'Create', name, mode, operator: true, owner },
+        system(),
+      ),
+    );
+    const credential = { short, secret, label: 'first key', toolsets: null, expiresAt: null };
+    const { organisation } = FIRST;
     const command: WorkspaceCommand = {
       type: 'Create',
-      name: settings.name,
-      organisation: { id: FIRST.organisation, name: settings.name },
-      mode: settings.mode,
-      zone: settings.zone,
-      owner: { principal: FIRST.owner, name: 'Owner' },
-      credential: parsed,
+      name,
+      organisation,
+      zone,
+      owner: FIRST.owner,
+      credential,
     };
-    const id = randomUUID();
-    const origin: Origin = {
-      workspace: FIRST.workspace,
-      actor: { principal: 'system', kind: 'system', credential: null },
-      command: id,
-      correlation: id,
-    };
-    try {
-      await execute(this.streams, command, origin);
-      return { key: text };
-    } catch (error) {
-      // Another server was faster.
-      if (error instanceof Refusal && error.error === 'workspace_exists') return undefined;
-      throw error;
-    }
+    const mine = await unlessExists('workspace_exists', () =>
+      this.streams.execute(workspaceStreams, stream, command, system()),
+    );
+    return mine ? text : undefined;
+  }
+
+  /** A ledger that came without the pepper of its keys would be closed to everybody. Who holds its files gets in again. */
+  private async recovered(
+    stream: string,
+    key: string | undefined,
+  ): Promise<{ key: string; reason: 'first_start' | 'pepper_lost' } | undefined> {
+    const now = this.clock();
+    const { stranded, usable } = this.models.now((reads) =>
+      strandedKeys(reads, FIRST.workspace, this.ring.pepper, now),
+    );
+    if (stranded === 0 || usable > 0) return undefined;
+    if (this.ring.shared) throw otherPepper();
+    const { state } = await this.streams.load(workspaceStreams, stream);
+    if (state.status !== 'open') return undefined;
+    const [principal] = [...state.members].find(([, member]) => member.role === 'owner') ?? [];
+    if (principal === undefined) return undefined;
+    const { text, short, secret } =
+      key === undefined ? this.drawn() : stored(key, this.ring.pepper);
+    const by = { principal, role: 'owner' } as const;
+    const credential = { short, secret, label: 'pepper lost', toolsets: null, expiresAt: null };
+    const command: WorkspaceCommand = state.credentials.has(short)
+      ? { type: 'RerollCredential', by, short, secret, now, overlap: 0 }
+      : { type: 'IssueCredential', by, principal, credential, now };
+    await this.streams.execute(workspaceStreams, stream, command, system());
+    await this.models.settled();
+    return { key: text, reason: 'pepper_lost' };
+  }
+
+  private drawn() {
+    return newKey(this.ring.pepper);
   }
 }
+
+function otherPepper(): Refusal {
+  return new Refusal(
+    'invalid',
+    'pepper_differs',
+    'the keys of this ledger were made with another pepper than this server has',
+    { fix: 'set PRECEDENT_PEPPER to what the other servers of the ledger have' },
+  );
+}
+
+function system(): Origin {
+  const id = randomUUID();
+  return {
+    workspace: FIRST.workspace,
+    actor: { principal: 'system', kind: 'system', credential: null },
+    command: id,
+    correlation: id,
+  };
+}
+
+/** False where another server was faster. */
+async function unlessExists(error: string, work: () => Promise<unknown>): Promise<boolean> {
+  try {
+    await work();
+    return true;
+  } catch (thrown) {
+    if (thrown instanceof Refusal && thrown.error === error) return false;
+    throw thrown;
+  }
+}
+
+const KNOWN_KEYS = 10_000;
 
 @QueryHandler(Authenticate)
 export class AuthenticateHandler implements IQueryHandler<Authenticate> {
-  constructor(private readonly models: ReadModels) {}
+  private readonly known = new Recent<{ position: number; row: Row | undefined }>(KNOWN_KEYS);
+
+  constructor(
+    private readonly models: ReadModels,
+    @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(KEY_RING) private readonly ring: KeyRing,
+  ) {}
 
   async execute({ bearer }: Authenticate): Promise<Caller | undefined> {
     const key = parseApiKey(bearer);
-    return key && this.models.now((reads) => callerOfKey(reads, key));
+    if (!key) return undefined;
+    const now = this.clock();
+    const caller = callerOfKey(this.row(key.short), key, this.ring.pepper, now);
+    if (caller) this.ring.lastUsed.note(key.short, now);
+    return caller;
   }
-}
 
-@CommandHandler(AddMember)
-export class AddMemberHandler implements ICommandHandler<AddMember> {
-  constructor(private readonly streams: Streams) {}
-
-  async execute({ caller, member }: AddMember): Promise<void> {
-    administers(caller);
-    await execute(this.streams, { type: 'AddMember', ...member }, originOf(caller, randomUUID()));
-  }
-}
-
-@CommandHandler(IssueCredential)
-export class IssueCredentialHandler implements ICommandHandler<IssueCredential> {
-  constructor(
-    private readonly streams: Streams,
-    private readonly models: ReadModels,
-  ) {}
-
-  async execute({ caller, principal }: IssueCredential): Promise<{ key: string }> {
-    administers(caller);
-    const { text, parsed } = newKey();
-    const command = { type: 'IssueCredential', principal, credential: parsed } as const;
-    await execute(this.streams, command, originOf(caller, randomUUID()));
-    await this.models.settled();
-    return { key: text };
-  }
-}
-
-@CommandHandler(RevokeCredential)
-export class RevokeCredentialHandler implements ICommandHandler<RevokeCredential> {
-  constructor(
-    private readonly streams: Streams,
-    private readonly models: ReadModels,
-  ) {}
-
-  /** Returns once the very next request with that key will be refused (B40). */
-  async execute({ caller, short, reason }: RevokeCredential): Promise<void> {
-    administers(caller);
-    await execute(
-      this.streams,
-      { type: 'RevokeCredential', short, reason },
-      originOf(caller, randomUUID()),
-    );
-    await this.models.settled();
+  /** Looked up once for every state of the read models: a revocation counts as soon as they have seen it (B40). */
+  private row(short: string): Row | undefined {
+    const { position } = this.models;
+    const known = this.known.get(short);
+    if (known?.position === position) return known.row;
+    const row = this.models.now((reads) => keyRow(reads, short));
+    this.known.set(short, { position, row });
+    return row;
   }
 }

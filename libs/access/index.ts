@@ -1,2 +1,9 @@
-export { API_KEY_FORM, apiKeyFrom, parseApiKey } from './domain/api-key.js';
-export { directory, workspaceView, type WorkspaceView } from './projections/directory.js';
+export { API_KEY_FORM, apiKeyFrom, parseApiKey, pepperOf, type Pepper } from './domain/api-key.js';
+export { callerOfIdentity, workspacesOfIdentity } from './projections/callers.js';
+export { directory } from './projections/directory.js';
+export {
+  memberView,
+  workspaceView,
+  type MemberView,
+  type WorkspaceView,
+} from './projections/views.js';

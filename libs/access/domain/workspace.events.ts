@@ -1,5 +1,7 @@
 import { t } from '#kernel/schema.js';
 import { codec, type EventOf } from '#kernel/vocabulary.js';
+import { kind } from './organisation.events.js';
+import { request } from './repetition.js';
 
 const role = t.Union([
   t.Literal('member'),
@@ -7,32 +9,54 @@ const role = t.Union([
   t.Literal('admin'),
   t.Literal('owner'),
 ]);
-const kind = t.Union([t.Literal('person'), t.Literal('agent'), t.Literal('service')]);
+const instant = t.Union([t.String(), t.Null()]);
 
-/** Stream `workspace-<id>`: who belongs to a workspace, with which power, through which credentials. */
+/** Stream `workspace-<id>`: who belongs to a workspace, with which power, through which keys. */
 const vocabulary = {
   WorkspaceCreated: {
     version: 1,
     schema: t.Object({
       name: t.String(),
-      organisation: t.Object({ id: t.String(), name: t.String() }),
-      mode: t.Union([t.Literal('reviewed'), t.Literal('peer')]),
+      /** Id of the organisation that it belongs to, for ever. */
+      organisation: t.String(),
       /** IANA zone in which a date without a time is read. */
       zone: t.String(),
+      request: t.Optional(request),
     }),
   },
+  WorkspaceRenamed: { version: 1, schema: t.Object({ name: t.String() }) },
+  AnswerCaptureSet: { version: 1, schema: t.Object({ enabled: t.Boolean() }) },
   MemberAdded: {
     version: 1,
-    schema: t.Object({ principal: t.String(), kind, name: t.String(), role }),
+    schema: t.Object({ principal: t.String(), kind, role, request: t.Optional(request) }),
   },
+  MemberRoleSet: { version: 1, schema: t.Object({ principal: t.String(), role }) },
+  MemberRemoved: { version: 1, schema: t.Object({ principal: t.String(), reason: t.String() }) },
   CredentialIssued: {
     version: 1,
     schema: t.Object({
-      /** Public part of the key. */
+      /** Public part of the key; names it for life. */
       short: t.String(),
       principal: t.String(),
-      /** SHA-256 of the secret part; the secret itself is stored nowhere. */
-      secret_sha256: t.String(),
+      /** Hash of the secret part, with its method: see domain/api-key.ts. The secret itself is stored nowhere. */
+      secret: t.String(),
+      label: t.String(),
+      /** Toolsets that the key is limited to; null: none. */
+      toolsets: t.Union([t.Array(t.String()), t.Null()]),
+      /** Instant from which it is refused; null: never by itself. */
+      expires_at: instant,
+      request: t.Optional(request),
+    }),
+  },
+  CredentialRerolled: {
+    version: 1,
+    schema: t.Object({
+      short: t.String(),
+      secret: t.String(),
+      /** Instant from which the secret before this one is refused. */
+      former_until: t.String(),
+      expires_at: instant,
+      request: t.Optional(request),
     }),
   },
   CredentialRevoked: {
@@ -43,4 +67,3 @@ const vocabulary = {
 
 export const workspaceCodec = codec(vocabulary);
 export type WorkspaceEvent = EventOf<typeof vocabulary>;
-export type WorkspaceVocabulary = typeof vocabulary;

@@ -1,84 +1,81 @@
-import type { AuthorityMode, PrincipalKind, Role } from '#kernel/context.js';
+import type { PrincipalKind, Role } from '#kernel/context.js';
 import { unreachable, type Decider } from '#kernel/decider.js';
 import { Refusal } from '#kernel/refusal.js';
+import { assertFits, assertMayTouch, type Authority } from './authority.js';
+import { isRepeated, type Request } from './repetition.js';
+import { unknown } from './refusals.js';
 import type { WorkspaceEvent } from './workspace.events.js';
-
-interface Member {
-  kind: PrincipalKind;
-  role: Role;
-}
-
-export type Workspace =
-  | { status: 'absent' }
-  | {
-      status: 'open';
-      mode: AuthorityMode;
-      zone: string;
-      members: Map<string, Member>;
-      credentials: Map<string, 'valid' | 'revoked'>;
-    };
-
-export interface NewCredential {
-  short: string;
-  secretSha256: string;
-}
+import {
+  isLive,
+  issue,
+  issued,
+  reroll,
+  revoke,
+  type NewCredential,
+} from './workspace-credentials.js';
+import { evolveWorkspace, type OpenWorkspace, type Workspace } from './workspace-state.js';
 
 export type WorkspaceCommand =
   | {
       type: 'Create';
       name: string;
-      organisation: { id: string; name: string };
-      mode: AuthorityMode;
+      organisation: string;
       zone: string;
-      owner: { principal: string; name: string };
+      owner: string;
       credential: NewCredential;
+      request?: Request | undefined;
     }
-  | { type: 'AddMember'; principal: string; kind: PrincipalKind; name: string; role: Role }
-  | { type: 'IssueCredential'; principal: string; credential: NewCredential }
-  | { type: 'RevokeCredential'; short: string; reason: string };
+  | { type: 'Change'; name?: string | undefined; answerCapture?: boolean | undefined }
+  | {
+      type: 'AddMember';
+      by: Authority;
+      principal: string;
+      kind: PrincipalKind;
+      role: Role;
+      request?: Request | undefined;
+    }
+  | { type: 'SetRole'; by: Authority; principal: string; role: Role }
+  | { type: 'RemoveMember'; by: Authority; principal: string; reason: string; now: number }
+  | {
+      type: 'IssueCredential';
+      by: Authority;
+      principal: string;
+      credential: NewCredential;
+      now: number;
+    }
+  | {
+      type: 'RerollCredential';
+      by: Authority;
+      short: string;
+      secret: string;
+      /** Milliseconds UTC. */
+      now: number;
+      /** Milliseconds for which the secret of now stays valid. */
+      overlap: number;
+      /** Absent: as it is. */
+      expiresAt?: string | null | undefined;
+      request?: Request | undefined;
+    }
+  | { type: 'RevokeCredential'; by: Authority; short: string; reason: string };
 
-function decide(command: WorkspaceCommand, workspace: Workspace): WorkspaceEvent[] {
+function decide(command: WorkspaceCommand, workspace: Workspace): readonly WorkspaceEvent[] {
   if (command.type === 'Create') return create(command, workspace);
-  if (workspace.status === 'absent') throw missing();
+  if (workspace.status === 'absent') throw unknown('workspace', 'workspace');
   switch (command.type) {
+    case 'Change':
+      return change(command, workspace);
     case 'AddMember':
-      if (workspace.members.has(command.principal))
-        throw new Refusal(
-          'conflict',
-          'already_a_member',
-          `${command.principal} is a member already`,
-          {
-            path: 'principal',
-          },
-        );
-      return [
-        {
-          type: 'MemberAdded',
-          data: {
-            principal: command.principal,
-            kind: command.kind,
-            name: command.name,
-            role: command.role,
-          },
-        },
-      ];
+      return addMember(command, workspace);
+    case 'SetRole':
+      return setRole(command, workspace);
+    case 'RemoveMember':
+      return removeMember(command, workspace);
     case 'IssueCredential':
-      if (!workspace.members.has(command.principal))
-        throw new Refusal('not_found', 'unknown_principal', 'no such member', {
-          path: 'principal',
-        });
-      return [issued(command.principal, command.credential)];
-    case 'RevokeCredential': {
-      const state = workspace.credentials.get(command.short);
-      if (state === undefined)
-        throw new Refusal('not_found', 'unknown_credential', 'no such credential', {
-          path: 'short',
-        });
-      if (state === 'revoked') return [];
-      return [
-        { type: 'CredentialRevoked', data: { short: command.short, reason: command.reason } },
-      ];
-    }
+      return issue(command, workspace);
+    case 'RerollCredential':
+      return reroll(command, workspace);
+    case 'RevokeCredential':
+      return revoke(command, workspace);
     default:
       return unreachable(command);
   }
@@ -87,58 +84,104 @@ function decide(command: WorkspaceCommand, workspace: Workspace): WorkspaceEvent
 function create(
   command: Extract<WorkspaceCommand, { type: 'Create' }>,
   workspace: Workspace,
-): WorkspaceEvent[] {
-  if (workspace.status !== 'absent')
+): readonly WorkspaceEvent[] {
+  const { name, organisation, zone, owner, credential, request } = command;
+  if (workspace.status === 'open') {
+    if (isRepeated(request, workspace.requests)) return [];
     throw new Refusal('conflict', 'workspace_exists', 'the workspace exists already');
-  const { name, organisation, mode, zone, owner, credential } = command;
+  }
   return [
-    { type: 'WorkspaceCreated', data: { name, organisation, mode, zone } },
     {
-      type: 'MemberAdded',
-      data: { principal: owner.principal, kind: 'person', name: owner.name, role: 'owner' },
+      type: 'WorkspaceCreated',
+      data: { name, organisation, zone, ...(request === undefined ? {} : { request }) },
     },
-    issued(owner.principal, credential),
+    { type: 'MemberAdded', data: { principal: owner, kind: 'person', role: 'owner' } },
+    issued(owner, credential),
   ];
 }
 
-function issued(principal: string, credential: NewCredential): WorkspaceEvent {
-  return {
-    type: 'CredentialIssued',
-    data: { short: credential.short, principal, secret_sha256: credential.secretSha256 },
-  };
+function change(
+  { name, answerCapture }: Extract<WorkspaceCommand, { type: 'Change' }>,
+  now: OpenWorkspace,
+): readonly WorkspaceEvent[] {
+  const events: WorkspaceEvent[] = [];
+  if (name !== undefined && name !== now.name)
+    events.push({ type: 'WorkspaceRenamed', data: { name } });
+  if (answerCapture !== undefined && answerCapture !== now.answerCapture)
+    events.push({ type: 'AnswerCaptureSet', data: { enabled: answerCapture } });
+  return events;
 }
 
-function missing(): Refusal {
-  return new Refusal('not_found', 'unknown_workspace', 'no such workspace');
+function addMember(
+  { by, principal, kind, role, request }: Extract<WorkspaceCommand, { type: 'AddMember' }>,
+  now: OpenWorkspace,
+): readonly WorkspaceEvent[] {
+  assertMayTouch(by, role);
+  if (isRepeated(request, now.requests)) return [];
+  const known = now.members.get(principal);
+  if (known?.role === role) return [];
+  if (known)
+    throw new Refusal('conflict', 'already_a_member', `${principal} is a member already`, {
+      path: 'principal',
+      issues: [{ path: 'principal', problem: `is a member with the role ${known.role}` }],
+      fix: 'change the role instead',
+    });
+  assertFits(kind, role);
+  return [
+    {
+      type: 'MemberAdded',
+      data: { principal, kind, role, ...(request === undefined ? {} : { request }) },
+    },
+  ];
 }
 
-function evolve(workspace: Workspace, event: WorkspaceEvent): Workspace {
-  if (event.type === 'WorkspaceCreated')
-    return {
-      status: 'open',
-      mode: event.data.mode,
-      zone: event.data.zone,
-      members: new Map(),
-      credentials: new Map(),
-    };
-  if (workspace.status === 'absent') return workspace;
-  switch (event.type) {
-    case 'MemberAdded':
-      workspace.members.set(event.data.principal, { kind: event.data.kind, role: event.data.role });
-      return workspace;
-    case 'CredentialIssued':
-      workspace.credentials.set(event.data.short, 'valid');
-      return workspace;
-    case 'CredentialRevoked':
-      workspace.credentials.set(event.data.short, 'revoked');
-      return workspace;
-    default:
-      return unreachable(event);
-  }
+function setRole(
+  { by, principal, role }: Extract<WorkspaceCommand, { type: 'SetRole' }>,
+  now: OpenWorkspace,
+): readonly WorkspaceEvent[] {
+  const member = now.members.get(principal);
+  if (!member) throw unknown('principal', 'principal');
+  assertMayTouch(by, member.role, role);
+  if (member.role === role) return [];
+  assertFits(member.kind, role);
+  assertNotLastOwner(principal, now);
+  return [{ type: 'MemberRoleSet', data: { principal, role } }];
+}
+
+/** His keys end with his membership, in the same append: if he comes back, they do not. */
+function removeMember(
+  { by, principal, reason, now }: Extract<WorkspaceCommand, { type: 'RemoveMember' }>,
+  workspace: OpenWorkspace,
+): readonly WorkspaceEvent[] {
+  const member = workspace.members.get(principal);
+  if (!member) return [];
+  assertMayTouch(by, member.role);
+  assertNotLastOwner(principal, workspace);
+  const keys = [...workspace.credentials]
+    .filter(([, credential]) => credential.principal === principal && isLive(credential, now))
+    .map(([short]): WorkspaceEvent => ({
+      type: 'CredentialRevoked',
+      data: { short, reason: 'no longer a member' },
+    }));
+  return [...keys, { type: 'MemberRemoved', data: { principal, reason } }];
+}
+
+export function isLastOwner(principal: string, now: OpenWorkspace): boolean {
+  const owners = [...now.members].filter(([, member]) => member.role === 'owner');
+  return owners.length === 1 && owners[0]?.[0] === principal;
+}
+
+function assertNotLastOwner(principal: string, now: OpenWorkspace): void {
+  if (!isLastOwner(principal, now)) return;
+  throw new Refusal('conflict', 'last_owner', 'a workspace keeps at least one owner', {
+    path: 'principal',
+    issues: [{ path: 'principal', problem: 'is the last owner of the workspace' }],
+    fix: 'make somebody else an owner first',
+  });
 }
 
 export const workspaceDecider: Decider<Workspace, WorkspaceCommand, WorkspaceEvent> = {
   initial: () => ({ status: 'absent' }),
   decide,
-  evolve,
+  evolve: evolveWorkspace,
 };

@@ -1,0 +1,150 @@
+import { InvalidArgumentError, type Command } from 'commander';
+import type { ChangedCredential, Credential, Credentials } from '#access/contract-credentials.js';
+import { carryOut, cell, present, requestId, seconds, table } from './administration.js';
+import { filled } from './options.js';
+import type { OutputOptions, Paint } from './output.js';
+import { allPages } from './pages.js';
+import { counted, field, when } from './words.js';
+
+const SHORT = 'public part of the key, as "precedent keys" shows it';
+
+interface IssueOptions extends OutputOptions {
+  label?: string;
+  toolset?: string[];
+  expires?: string;
+  requestId?: string;
+}
+
+interface RerollOptions extends OutputOptions {
+  overlap?: number;
+  expires?: string;
+  requestId?: string;
+}
+
+export function keysVerb(program: Command): void {
+  const keys = program
+    .command('keys')
+    .helpCommand(false)
+    .summary('keys of the workspace: list, issue, reroll, revoke')
+    .description('Keys of the workspace for admins and owners, for others their own.')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  precedent keys\n  precedent keys issue p0123456789abcdef --label ci --expires 2027-01-01\n' +
+        '  precedent keys reroll Zu4HoGJB --overlap 86400\n  precedent keys revoke Zu4HoGJB --reason "laptop lost"\n',
+    );
+  keys
+    .command('list', { isDefault: true })
+    .description('The valid keys.')
+    .option('--principal <id>', 'only of this member', filled)
+    .option('--ended', 'expired and revoked ones too')
+    .action(list);
+  keys
+    .command('issue')
+    .description('Issues a key and prints it, this once.')
+    .argument('[principal]', 'a member; default yourself', filled)
+    .option('--label <text>', 'what it is for', filled)
+    .option('--toolset <name>', 'limits the key to this; repeat it for more', toolset)
+    .option('--expires <date>', 'from then on it is refused')
+    .addOption(requestId())
+    .action(issue);
+  keys
+    .command('reroll')
+    .description('Gives a key a new secret and prints it, this once.')
+    .argument('<short>', SHORT, filled)
+    .option('--overlap <seconds>', 'how long the secret of now stays valid (default: not)', seconds)
+    .option('--expires <date>', 'a new expiry')
+    .addOption(requestId())
+    .action(reroll);
+  keys
+    .command('revoke')
+    .description('Ends a key: its next request is refused.')
+    .argument('<short>', SHORT, filled)
+    .requiredOption('--reason <text>', 'why', filled)
+    .action((short: string, options: OutputOptions & { reason: string }) =>
+      change(options, [bare(short), 'revocation'], { reason: options.reason }),
+    );
+}
+
+function toolset(text: string, before: readonly string[] = []): string[] {
+  if (before.includes(text)) throw new InvalidArgumentError(`"${text}" is given twice.`);
+  return [...before, filled(text)];
+}
+
+/** People copy `prec_<short>` from the log or a receipt. */
+const bare = (short: string): string => short.replace(/^prec_/, '');
+
+function list(options: OutputOptions & { principal?: string; ended?: boolean }): Promise<void> {
+  const { principal, ended } = options;
+  const include_ended = ended === true ? 'true' : undefined;
+  return carryOut(
+    options,
+    'precedent.keys/1',
+    (api) =>
+      allPages(
+        (cursor) =>
+          api.get<Credentials>(['credentials'], { principal, include_ended, cursor, limit: '200' }),
+        (all, page) => all.items.push(...page.items),
+      ),
+    ({ items }, paint) => [
+      paint.bold(counted(items.length, 'key')),
+      ...table(paint, [
+        ['key', 'principal', 'state', 'expires', 'last used', 'limited to', 'label'],
+        ...items.map((k) => [
+          cell(k.short),
+          cell(k.principal),
+          cell(k.state),
+          k.expires_at === undefined ? '-' : when(k.expires_at),
+          k.last_used_at === undefined ? '-' : when(k.last_used_at),
+          cell(k.toolsets?.join(',')),
+          cell(k.label),
+        ]),
+      ]),
+    ],
+  );
+}
+
+function issue(principal: string | undefined, options: IssueOptions): Promise<void> {
+  const { label, toolset: toolsets, expires: expires_at, requestId: request_id } = options;
+  return change(options, [], present({ principal, label, toolsets, expires_at, request_id }));
+}
+
+function reroll(short: string, options: RerollOptions): Promise<void> {
+  const { overlap: overlap_seconds, expires: expires_at, requestId: request_id } = options;
+  return change(
+    options,
+    [bare(short), 'reroll'],
+    present({ overlap_seconds, expires_at, request_id }),
+  );
+}
+
+function change(options: OutputOptions, path: readonly string[], body: object): Promise<void> {
+  return carryOut(
+    options,
+    'precedent.key/1',
+    (api) => api.post<ChangedCredential>(['credentials', ...path], body),
+    keyLines,
+  );
+}
+
+function keyLines(given: ChangedCredential, paint: Paint): string[] {
+  const { key } = given;
+  return [
+    `${paint.bold(cell(given.short))} is ${cell(given.state)}`,
+    ...(key === undefined ? [] : [field(paint, 'key', cell(key))]),
+    ...details(given, paint),
+  ];
+}
+
+function details(key: Credential, paint: Paint): string[] {
+  const shown: [string, string | undefined][] = [
+    ['principal', key.principal],
+    ['kind', key.kind],
+    ['label', key.label === '' ? undefined : key.label],
+    ['limited to', key.toolsets?.join(', ')],
+    ['expires', key.expires_at && when(key.expires_at)],
+    ['former', key.former_until && `valid until ${when(key.former_until)}`],
+  ];
+  return shown.flatMap(([name, text]) =>
+    text === undefined ? [] : [field(paint, name, cell(text))],
+  );
+}

@@ -4,6 +4,7 @@ import {
   Get,
   HttpCode,
   Post,
+  SetMetadata,
   type ExecutionContext,
 } from '@nestjs/common';
 import {
@@ -16,7 +17,7 @@ import {
 } from '@nestjs/swagger';
 import type { FastifyRequest } from 'fastify';
 import './caller.js';
-import type { Caller } from '#kernel/context.js';
+import type { Caller, Toolset } from '#kernel/context.js';
 import { Refusal, invalid } from '#kernel/refusal.js';
 import { shapeOf, type JsonSchema } from '#kernel/shape.js';
 import { PROBLEM_SCHEMA, problemStatuses } from './problem.js';
@@ -91,15 +92,42 @@ export const Input = createParamDecorator((dto: Dto, context: ExecutionContext):
     );
   for (const name of Object.keys(params))
     if (name in body) throw invalid(name, 'is in the path already', 'leave it out of the body');
-  return shape.parse({ ...body, ...params });
+  const key = request.headers['idempotency-key'];
+  if (key === undefined || !('request_id' in shape.schema.properties))
+    return shape.parse({ ...body, ...params });
+  return shape.parse({ ...body, ...params, request_id: requestId(body, String(key)) });
 });
 
-/** Who asks. The credential check runs before any route, so this only fails when a route escaped it. */
+/** The header is another way to write the field; it may have the quotation marks of a structured field. */
+function requestId(body: object, header: string): unknown {
+  const key = /^"(.*)"$/.exec(header)?.[1] ?? header;
+  const given = 'request_id' in body ? body.request_id : key;
+  if (given === key) return key;
+  throw invalid(
+    'request_id',
+    'differs from the header Idempotency-Key',
+    'send one of the two, or the same value in both',
+  );
+}
+
+const TOOLSET = 'precedent:toolset';
+
+/** Routes of one part of the product. A credential that is limited to other parts finds nothing there, as with its tools. */
+export function PartOf(toolset: Toolset): ClassDecorator {
+  return SetMetadata(TOOLSET, toolset);
+}
+
+/** Who asks. The credential check runs before any route, so this is only absent when a route escaped it. */
 export const CallerOf = createParamDecorator(
   (_data: unknown, context: ExecutionContext): Caller => {
     const { caller } = context.switchToHttp().getRequest<FastifyRequest>();
-    if (caller) return caller;
-    throw new Refusal('unauthenticated', 'unauthenticated', 'a credential is needed');
+    if (!caller) throw new Refusal('unauthenticated', 'unauthenticated', 'a credential is needed');
+    const toolset = Reflect.getMetadata(TOOLSET, context.getClass()) as Toolset | undefined;
+    if (toolset === undefined || !caller.toolsets || caller.toolsets.includes(toolset))
+      return caller;
+    throw new Refusal('not_found', 'not_found', 'there is nothing here', {
+      fix: 'use a key that is not limited to other parts of the product',
+    });
   },
 );
 

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { Catch, HttpException, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
-import type { FastifyReply } from 'fastify';
+import type { FastifyInstance, FastifyReply } from 'fastify';
 import { UnknownOutcome } from '#event-store/event-store.js';
+import { noteRefusal } from '#kernel/notices.js';
 import { Refusal, type RefusalBody, type RefusalKind } from '#kernel/refusal.js';
 
 const STATUS: Readonly<Record<RefusalKind, number>> = {
@@ -12,6 +13,7 @@ const STATUS: Readonly<Record<RefusalKind, number>> = {
   conflict: 409,
   too_large: 413,
   key_reused: 422,
+  rate_limited: 429,
   unavailable: 503,
 };
 
@@ -44,9 +46,12 @@ export const PROBLEM_SCHEMA = {
 
 export function problemStatuses(method: 'GET' | 'POST'): number[] {
   return method === 'GET'
-    ? [400, 401, 403, 404, 503]
-    : [400, 401, 403, 404, 409, 413, 415, 422, 503];
+    ? [400, 401, 403, 404, 429, 503]
+    : [400, 401, 403, 404, 409, 413, 415, 422, 429, 503];
 }
+
+/** Told of what was thrown and is shown to nobody, with the incident number that is, and the id of the request where there is one. */
+export type OnDefect = (error: unknown, incident: string, request?: string) => void;
 
 /** What a door says of anything that was thrown. A defect gets an incident number, its cause goes to `onDefect` only. */
 export function problemOf(
@@ -99,8 +104,13 @@ function plain(status: number, error: string, message: string, more: { fix?: str
   return { title: error.replaceAll('_', ' '), status, error, message, issues: [], ...more };
 }
 
+/** The least that a 401 says; doors with a sign-in say where it is, too. */
+export const BEARER = 'Bearer realm="precedent"';
+
 export function sendProblem(reply: FastifyReply, problem: Problem): void {
-  if (problem.status === 401) void reply.header('www-authenticate', 'Bearer realm="precedent"');
+  if (problem.status === 401 && !reply.hasHeader('www-authenticate'))
+    void reply.header('www-authenticate', BEARER);
+  noteRefusal('rest', problem.error);
   if (problem.status === 503) void reply.header('retry-after', '1');
   void reply
     .status(problem.status)
@@ -108,11 +118,25 @@ export function sendProblem(reply: FastifyReply, problem: Problem): void {
     .send(JSON.stringify(problem));
 }
 
+/** For routes that are not Nest's: whatever they throw becomes a problem, too. */
+export function answerProblems(scope: FastifyInstance, onDefect: OnDefect): void {
+  scope.setErrorHandler((thrown, _request, reply) => {
+    sendProblem(reply, problemOf(thrown, ofRequest(reply, onDefect)));
+  });
+}
+
 @Catch()
 export class ProblemFilter implements ExceptionFilter {
-  constructor(private readonly onDefect: (error: unknown, incident: string) => void) {}
+  constructor(private readonly onDefect: OnDefect) {}
 
   catch(thrown: unknown, host: ArgumentsHost): void {
-    sendProblem(host.switchToHttp().getResponse<FastifyReply>(), problemOf(thrown, this.onDefect));
+    const reply = host.switchToHttp().getResponse<FastifyReply>();
+    sendProblem(reply, problemOf(thrown, ofRequest(reply, this.onDefect)));
   }
+}
+
+function ofRequest({ request }: FastifyReply, onDefect: OnDefect) {
+  return (error: unknown, incident: string): void => {
+    onDefect(error, incident, request.id);
+  };
 }

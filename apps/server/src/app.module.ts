@@ -1,14 +1,18 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import { CqrsModule } from '@nestjs/cqrs';
-import { AccessModule } from '#access/module.js';
+import { AccessModule, SpendRequestState, type KeyRing } from '#access/module.js';
 import { DecisionsModule, decisionTools } from '#decisions/module.js';
 import { Streams } from '#event-store/streams.js';
+import { EventLogModule } from '#ledger/module.js';
 import { McpModule } from '#mcp/module.js';
 import { ReadModels } from '#projections/read-models.js';
-import { BLOBS, CLOCK } from '#projections/tokens.js';
+import { BLOBS, CLOCK, LOG, READ_FILE } from '#projections/tokens.js';
 import { SourcesModule } from '#sources/module.js';
+import { AccountsController } from './accounts.controller.js';
+import { guides } from './guides.js';
 import { HealthController, HEALTH, type Health } from './health.controller.js';
 import type { Ledger } from './ledger.js';
+import { ACCOUNTS, type AccountDesk, type Accounting } from './sign-in.js';
 import { VERSION } from './version.js';
 
 /** What every context may inject. */
@@ -19,7 +23,9 @@ class LedgerModule {
       { provide: Streams, useValue: ledger.streams },
       { provide: ReadModels, useValue: ledger.models },
       { provide: BLOBS, useValue: ledger.store },
+      { provide: LOG, useValue: ledger.store },
       { provide: CLOCK, useValue: ledger.clock },
+      { provide: READ_FILE, useValue: ledger.readFile },
     ];
     return { module: LedgerModule, global: true, providers, exports: providers };
   }
@@ -34,26 +40,39 @@ const INSTRUCTIONS =
 export class AppModule {
   static around(
     ledger: Ledger,
+    keys: KeyRing,
     health: Health,
     onDefect: (error: unknown, incident: string) => void,
+    requestStateSecret: Uint8Array,
+    desk: AccountDesk | undefined,
   ): DynamicModule {
     return {
       module: AppModule,
       imports: [
         CqrsModule.forRoot(),
         LedgerModule.around(ledger),
-        AccessModule,
+        AccessModule.around(keys),
         SourcesModule,
         DecisionsModule,
+        EventLogModule,
         McpModule.forRoot({
           tools: [...decisionTools],
+          resources: guides(),
           serverInfo: { name: 'precedent', version: VERSION },
           instructions: INSTRUCTIONS,
           onDefect,
+          requestStateSecret,
+          spend:
+            (buses) =>
+            (caller, { id, tool, question }) =>
+              buses.commands.execute(new SpendRequestState(caller, id, tool, question)),
         }),
       ],
-      controllers: [HealthController],
-      providers: [{ provide: HEALTH, useValue: health }],
+      controllers: [HealthController, AccountsController],
+      providers: [
+        { provide: HEALTH, useValue: health },
+        { provide: ACCOUNTS, useValue: { desk } satisfies Accounting },
+      ],
     };
   }
 }

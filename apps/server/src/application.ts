@@ -1,99 +1,216 @@
 import 'reflect-metadata';
+import { dirname } from 'node:path';
 import { NestFactory } from '@nestjs/core';
 import { CommandBus, QueryBus } from '@nestjs/cqrs';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
-import { Authenticate, BootstrapWorkspace } from '#access/module.js';
-import { ingestionReaction } from '#decisions/module.js';
-import { BODY_LIMIT, parseBodies, requireCredentials } from '#http/fastify.js';
-import { ProblemFilter } from '#http/problem.js';
-import type { Caller } from '#kernel/context.js';
+import { Authenticate, BootstrapWorkspace, LastUsed } from '#access/module.js';
+import { ingestionReaction, ontologyReaction, openAiExtractor } from '#decisions/module.js';
+import type { AuthenticateBearer } from '#http/credentials.js';
+import { Draining } from '#http/draining.js';
+import { BODY_LIMIT } from '#http/fastify.js';
+import { answerProblems, ProblemFilter, type OnDefect } from '#http/problem.js';
+import type { Clock } from '#kernel/context.js';
+import { invalid } from '#kernel/refusal.js';
 import { McpEdge } from '#mcp/edge.js';
 import { mountMcp } from '#mcp/mount.js';
 import { Reactor } from '#projections/reaction.js';
+import { addressesOf, localAddress } from './address.js';
 import { AppModule } from './app.module.js';
+import { openDoors, requestId, serveMetrics } from './doors.js';
+import { LagWatch } from './lag.js';
 import { openLedger, type Ledger } from './ledger.js';
 import type { Log } from './log.js';
+import { Metrics } from './metrics.js';
+import { authenticating, foreignPeople } from './people.js';
+import { pepperFor } from './pepper.js';
+import { requestStateSecret } from './request-state.js';
 import type { Settings } from './settings.js';
+import { deskOf, ownSignIn } from './sign-in.js';
+import type { Tracing } from './tracing.js';
 import { VERSION } from './version.js';
 
 export interface Application {
   app: NestFastifyApplication;
   edge: McpEdge;
   ledger: Ledger;
-  authenticate: (bearer: string) => Promise<Caller | undefined>;
+  authenticate: AuthenticateBearer;
+  /** Address under which clients reach the server, without a slash at its end. */
+  base: () => string;
   /** The owner's key, where this start created the workspace. */
   createdKey: string | undefined;
+  /** Finishes what has begun, takes nothing new, then lets go of the ledger. */
   close(): Promise<void>;
 }
 
+/** A request must have arrived whole by then: who sends a byte now and then holds no connection for ever. */
+const REQUEST_MS = 300_000;
+/** Subscriptions that are told to end have this long to do so. */
+const STREAMS_MS = 1_000;
+
+/** The optional reader of plain texts; both address and name, or none. */
+function modelOf({ MODEL_URL: url, MODEL: model, MODEL_KEY: key }: Settings) {
+  if (url === undefined && model === undefined) return undefined;
+  if (url === undefined || model === undefined)
+    throw invalid(
+      url === undefined ? 'PRECEDENT_MODEL_URL' : 'PRECEDENT_MODEL',
+      'is missing: a model needs an address and a name',
+      'set both PRECEDENT_MODEL_URL and PRECEDENT_MODEL, or neither',
+    );
+  return openAiExtractor({ url, model, ...(key === undefined ? {} : { key }) });
+}
+
 /** Puts the whole server together on an open ledger; which doors it opens is the entry point's business. */
-export async function assemble(settings: Settings, log: Log): Promise<Application> {
-  const ledger = await openLedger(settings, {
-    onFailure: (error) => {
-      log.fatal({ err: error }, 'the read models stopped');
-      process.exit(1);
-    },
-    onCatchUp: catchUpLine(),
-  });
+export async function assemble(
+  settings: Settings,
+  log: Log,
+  clock: Clock = Date.now,
+  tracing?: Tracing,
+): Promise<Application> {
   const health = {
-    projector: ledger.projector,
-    healthy: () => ledger.store.healthy ?? true,
-    end: () => ledger.store.end(),
+    healthy: (): boolean => ledger.store.healthy ?? true,
+    lags: () => lag.read(),
+    keysLoaded: (): boolean => people?.keys.loaded ?? true,
     serving: true,
   };
-  const onDefect = (error: unknown, incident: string): void => {
-    log.error({ err: error, incident }, 'unexpected failure');
+  const metrics = new Metrics({
+    lags: health.lags,
+    healthy: health.healthy,
+    serving: () => health.serving,
+    engine: () => ledger.store.stats ?? {},
+  });
+  const ledger = await openLedger(
+    settings,
+    {
+      onFailure: (error) => {
+        log.fatal({ err: error }, 'the read models stopped');
+        process.exit(1);
+      },
+      onCatchUp: catchUpLine(),
+      onAppend: (ms) => {
+        metrics.appended(ms);
+        tracing?.appended(ms);
+      },
+      onCommit: metrics.committed,
+    },
+    clock,
+  );
+  const keys = {
+    pepper: await pepperFor(settings),
+    lastUsed: LastUsed.open(dirname(ledger.readFile)),
+    shared: settings.EVENTSTORE.startsWith('esdb'),
   };
+  const onDefect: OnDefect = (error, incident, request) => {
+    log.error({ err: error, incident, request }, 'unexpected failure');
+  };
+  // Asked for at every use: a free port is known only once the server listens.
+  const address = {
+    base: (): string => settings.PUBLIC_URL ?? localAddress(settings, fastify.server),
+    all: (): string[] => addressesOf(settings, fastify.server),
+  };
+  const own = await ownSignIn(settings, ledger, address);
   const app = await NestFactory.create<NestFastifyApplication>(
-    AppModule.around(ledger, health, onDefect),
-    new FastifyAdapter({ bodyLimit: BODY_LIMIT, routerOptions: { maxParamLength: 1_000 } }),
+    AppModule.around(
+      ledger,
+      keys,
+      health,
+      onDefect,
+      await requestStateSecret(settings),
+      deskOf(own, address.base),
+    ),
+    new FastifyAdapter({
+      bodyLimit: BODY_LIMIT,
+      genReqId: requestId,
+      requestTimeout: REQUEST_MS,
+      routerOptions: { maxParamLength: 1_000 },
+    }),
     { bodyParser: false, logger: ['fatal', 'error'], abortOnError: false },
   );
   const [commands, queries] = [app.get(CommandBus), app.get(QueryBus)];
-  const authenticate = (bearer: string) => queries.execute(new Authenticate(bearer));
   const fastify = app.getHttpAdapter().getInstance();
-  requireCredentials(fastify, authenticate);
-  parseBodies(fastify);
+  const people = own?.people ?? foreignPeople(settings, address.all);
+  const authenticate = authenticating(
+    (bearer) => queries.execute(new Authenticate(bearer)),
+    people,
+    ledger.models,
+  );
+  tracing?.traceBus(commands);
+  tracing?.traceBus(queries);
+  tracing?.traceRequests(fastify);
+  const draining = new Draining(fastify.server);
+  await openDoors(fastify, { settings, log, metrics, people, authenticate });
   app.useGlobalFilters(new ProblemFilter(onDefect));
   const edge = app.get(McpEdge);
-  await mountMcp(fastify, edge);
+  await fastify.register(async (scope) => {
+    answerProblems(scope, onDefect);
+    await mountMcp(scope, edge, authenticate);
+    await own?.serve(scope);
+    serveMetrics(scope, metrics, settings.METRICS, authenticate);
+  });
   SwaggerModule.setup('docs', app, openApi(app), {
     ui: false,
     jsonDocumentUrl: 'openapi.json',
     yamlDocumentUrl: 'openapi.yaml',
   });
-  await app.init();
-  await fastify.ready();
   const reactor = new Reactor(
     ledger.store,
     ledger.reactions,
-    [ingestionReaction({ ...ledger, commands, blobs: ledger.store })],
+    [
+      ingestionReaction({
+        ...ledger,
+        commands,
+        blobs: ledger.store,
+        extractor: modelOf(settings),
+      }),
+      ontologyReaction(ledger),
+    ],
     (reaction, position, error) => {
+      metrics.gaveUp(reaction);
       log.error({ err: error, reaction, position }, 'a reaction gave up on an event');
     },
   );
-  const created = await commands.execute(
-    new BootstrapWorkspace(settings.BOOTSTRAP_KEY, {
-      name: settings.WORKSPACE,
-      mode: settings.MODE,
-      zone: settings.ZONE,
-    }),
-  );
+  const lag = new LagWatch(() => ledger.store.end(), ledger.projector, reactor);
+  await app.init();
+  await fastify.ready();
+  const close = async (): Promise<void> => {
+    health.serving = false;
+    draining.begin();
+    if (!(await draining.answered(settings.DRAIN * 1_000)))
+      log.warn('the shutdown cut calls that took longer than PRECEDENT_DRAIN');
+    await edge.close();
+    await draining.end(STREAMS_MS);
+    await app.close();
+    await reactor.close();
+    lag.close();
+    metrics.close();
+    keys.lastUsed.close();
+    own?.close();
+    await tracing?.close();
+    await ledger.close();
+  };
+  const created = await commands
+    .execute(
+      new BootstrapWorkspace(settings.BOOTSTRAP_KEY, {
+        name: settings.WORKSPACE,
+        mode: settings.MODE,
+        zone: settings.ZONE,
+      }),
+    )
+    .catch(async (error: unknown) => {
+      await close();
+      throw error;
+    });
+  if (created?.reason === 'pepper_lost')
+    log.warn('the pepper of the keys is gone and they with it: an owner key was issued');
   reactor.start();
   return {
     app,
     edge,
     ledger,
     authenticate,
+    base: address.base,
     createdKey: created?.key,
-    async close() {
-      health.serving = false;
-      await edge.close();
-      await app.close();
-      await reactor.close();
-      await ledger.close();
-    },
+    close,
   };
 }
 

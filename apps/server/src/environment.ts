@@ -25,3 +25,9 @@ export function exitWith(error: unknown): never {
   );
   process.exit(1);
 }
+
+/** Whether a collector for traces is named, by OpenTelemetry's own variables. */
+export function isTraced(): boolean {
+  const { OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT } = process.env;
+  return Boolean(OTEL_EXPORTER_OTLP_ENDPOINT ?? OTEL_EXPORTER_OTLP_TRACES_ENDPOINT);
+}

@@ -1,17 +1,17 @@
 import { Controller, Get, Inject, Res } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import type { Projector } from '#projections/projector.js';
+import type { Lag } from './lag.js';
 
 export const HEALTH = Symbol('Health');
 
 /** What the process knows of its own fitness. */
 export interface Health {
-  projector: Projector;
   /** False while the engine takes no writes: cut off, or stopped by an unknown outcome. */
   healthy(): boolean;
-  /** Position of the last durable event. */
-  end(): Promise<number>;
+  lags(): Promise<Lag[]>;
+  /** False until the keys that tokens are checked with were had; true where there are none to have. */
+  keysLoaded(): boolean;
   /** False once a shutdown has begun. */
   serving: boolean;
 }
@@ -27,6 +27,7 @@ export class HealthController {
     return { status: 'live' };
   }
 
+  /** The server listens only once the read models have caught up. */
   @Get('startup')
   startup() {
     return { status: 'started' };
@@ -35,18 +36,21 @@ export class HealthController {
   @Get('ready')
   async ready(@Res({ passthrough: true }) reply: FastifyReply) {
     const healthy = this.health.healthy();
-    const end = await this.health.end().catch(() => this.health.projector.position);
-    const readModels = this.health.projector.statuses.map(({ name, position, parked }) => ({
-      name,
-      lag: Math.max(0, end - position),
-      ...(parked ? { parked } : {}),
-    }));
-    const ready = healthy && this.health.serving && !readModels.some((m) => m.parked);
+    const keys = this.health.keysLoaded();
+    const followers = await this.health.lags();
+    const isParked = followers.some((f) => f.parked);
+    const ready = healthy && keys && this.health.serving && !isParked;
     if (!ready) void reply.status(503);
+    const reactions = followers.find((f) => f.name === REACTIONS);
     return {
       status: ready ? 'ready' : 'not_ready',
+      ...(this.health.serving ? {} : { shutting_down: true }),
       event_store: healthy ? 'writable' : 'not_writable',
-      read_models: readModels,
+      keys: keys ? 'loaded' : 'not_loaded',
+      read_models: followers.filter((f) => f !== reactions),
+      reactions,
     };
   }
 }
+
+const REACTIONS = 'reactions';

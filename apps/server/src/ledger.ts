@@ -20,6 +20,8 @@ export interface Ledger {
   streams: Streams;
   projector: Projector;
   models: ReadModels;
+  /** Where the read models are. */
+  readFile: string;
   clock: Clock;
   /** Where reactions keep how far they are. */
   reactions: string;
@@ -31,9 +33,14 @@ export interface LedgerEvents {
   onFailure(error: Error): void;
   /** The read models are behind and have come this far. */
   onCatchUp(position: number, end: number): void;
+  /** An append was acknowledged or refused, after so long. */
+  onAppend?(ms: number): void;
+  /** The embedded engine committed what so many requests wanted. */
+  onCommit?(requests: number, ms: number): void;
 }
 
-type Engine = EventStore & BlobStore & { readonly healthy?: boolean };
+type Engine = EventStore &
+  BlobStore & { readonly healthy?: boolean; readonly stats?: Readonly<Record<string, number>> };
 
 export async function openLedger(
   settings: Pick<Settings, 'EVENTSTORE' | 'DATA'>,
@@ -49,6 +56,7 @@ export async function openLedger(
 
 async function onDisk(dir: string, events: LedgerEvents, clock: Clock): Promise<Ledger> {
   const store = await openSqliteStore(dir, { clock });
+  if (events.onCommit) store.onCommit(events.onCommit.bind(events));
   try {
     const path = join(dir, 'read.sqlite');
     const end = await store.end();
@@ -69,7 +77,8 @@ async function onDisk(dir: string, events: LedgerEvents, clock: Clock): Promise<
         events.onCatchUp(position, end);
       },
     });
-    return assemble({ store, streams: new Streams(store), projector, dir, clock });
+    const streams = new Streams(timed(store, events));
+    return assemble({ store, streams, projector, dir, clock });
   } catch (error) {
     await store.close();
     throw error;
@@ -87,7 +96,7 @@ async function onCluster(
   try {
     const store = await openEventStoreDb(address, { clock });
     const projector = await follow(store, dir, events);
-    const streams = new Streams(store, { shared: true });
+    const streams = new Streams(timed(store, events), { shared: true });
     return assemble({
       store,
       streams,
@@ -108,7 +117,7 @@ async function inMemory(events: LedgerEvents, clock: Clock): Promise<Ledger> {
   const dir = await mkdtemp(join(tmpdir(), 'precedent-'));
   const store = new MemoryStore(clock);
   const projector = await follow(store, dir, events);
-  const streams = new Streams(store);
+  const streams = new Streams(timed(store, events));
   const release = (): void => {
     rmSync(dir, { recursive: true, force: true });
   };
@@ -127,6 +136,25 @@ async function follow(store: Engine, dir: string, events: LedgerEvents): Promise
   });
 }
 
+/** The store as commands see it, with a clock on its appends. */
+function timed(store: Engine, told: LedgerEvents): EventStore {
+  if (!told.onAppend) return store;
+  return {
+    async append(stream, expected, events) {
+      const from = performance.now();
+      try {
+        return await store.append(stream, expected, events);
+      } finally {
+        told.onAppend?.(performance.now() - from);
+      }
+    },
+    readStream: (stream, from) => store.readStream(stream, from),
+    follow: (after, options) => store.follow(after, options),
+    end: () => store.end(),
+    close: () => store.close(),
+  };
+}
+
 function assemble(parts: {
   store: Engine;
   streams: Streams;
@@ -136,12 +164,14 @@ function assemble(parts: {
   release?: () => void;
 }): Ledger {
   const { store, streams, projector, dir, clock, release } = parts;
-  const db = ReadDatabase.openForReading(join(dir, 'read.sqlite'));
+  const readFile = join(dir, 'read.sqlite');
+  const db = ReadDatabase.openForReading(readFile);
   return {
     store,
     streams,
     projector,
     models: new ReadModels(db, projector, streams),
+    readFile,
     clock,
     reactions: join(dir, 'reactions.sqlite'),
     async close() {

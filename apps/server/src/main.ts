@@ -1,6 +1,7 @@
+import { localAddress } from './address.js';
 import { assemble, type Application } from './application.js';
 import { clientSettings, readClientFile, writeClientFile } from './client-file.js';
-import { exitWith, settingsOrExit } from './environment.js';
+import { exitWith, isTraced, settingsOrExit } from './environment.js';
 import { createLog } from './log.js';
 import type { Settings } from './settings.js';
 
@@ -8,9 +9,9 @@ import type { Settings } from './settings.js';
 async function main(): Promise<void> {
   const settings = settingsOrExit();
   const log = createLog(settings.LOG_LEVEL);
-  const application = await assemble(settings, log);
+  const tracing = isTraced() ? new (await import('./tracing.js')).Tracing() : undefined;
+  const application = await assemble(settings, log, Date.now, tracing);
   await application.app.listen(settings.PORT, settings.HOST);
-  await announce(application, settings);
   let ending = false;
   const end = (): void => {
     if (ending) return;
@@ -25,13 +26,12 @@ async function main(): Promise<void> {
   };
   process.on('SIGTERM', end);
   process.on('SIGINT', end);
+  await announce(application, settings);
 }
 
 async function announce(application: Application, settings: Settings): Promise<void> {
   const { app, createdKey } = application;
-  const { port } = app.getHttpServer().address() as { port: number };
-  const host = settings.HOST === '0.0.0.0' || settings.HOST === '::' ? '127.0.0.1' : settings.HOST;
-  const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+  const url = localAddress(settings, app.getHttpServer());
   const known = settings.EVENTSTORE === 'memory:' ? undefined : await readClientFile(settings.DATA);
   const key = createdKey ?? known?.key ?? (await validKey(application, settings.BOOTSTRAP_KEY));
   const say = (line: string): void => void process.stdout.write(`${line}\n`);

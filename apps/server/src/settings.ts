@@ -1,23 +1,19 @@
 import { API_KEY_FORM, parseApiKey } from '#access/index.js';
 import { Refusal, type Issue } from '#kernel/refusal.js';
+import { TOOLSETS } from '#kernel/context.js';
 import { isZone } from '#kernel/time.js';
-
-interface Setting<T> {
-  /** What it is when nothing sets it, as it would be written. */
-  default?: string;
-  description: string;
-  /** The value, or what is wrong with the text. */
-  read: (text: string) => { value: T } | { problem: string };
-}
-
-const text = (value: string) => ({ value });
-
-const oneOf =
-  <T extends string>(...values: readonly T[]) =>
-  (given: string) => {
-    const value = values.find((v) => v === given);
-    return value ? { value } : { problem: `must be one of ${values.join(', ')}` };
-  };
+import {
+  address,
+  isHost,
+  isOrigin,
+  issuer,
+  list,
+  number,
+  oneOf,
+  origin,
+  text,
+  type Setting,
+} from './settings-readers.js';
 
 /** Every setting there is. Each is an environment variable `PRECEDENT_<name>`; a `.env` file may hold them. */
 export const SETTINGS = {
@@ -29,11 +25,39 @@ export const SETTINGS = {
   PORT: {
     default: '4600',
     description: 'Port to listen on; 0 takes a free one.',
-    read: (given) =>
-      /^\d{1,5}$/.test(given) && Number(given) < 65_536
-        ? { value: Number(given) }
-        : { problem: 'must be a number from 0 to 65535' },
+    read: number(0, 65_535),
   } satisfies Setting<number>,
+  PUBLIC_URL: {
+    description:
+      'Address under which clients reach the server, if it is behind a proxy: `https://precedent.example.com`. Default: where it listens.',
+    read: origin,
+  } satisfies Setting<string>,
+  ALLOWED_HOSTS: {
+    description:
+      'Further names in the Host header to answer to, separated by commas; `name` for any port or `name:port`. Loopback names, `PRECEDENT_HOST` and the host of `PRECEDENT_PUBLIC_URL` always are.',
+    read: list(isHost, 'host names'),
+  } satisfies Setting<readonly string[]>,
+  ALLOWED_ORIGINS: {
+    description:
+      'Origins of browser pages that may send requests, beside the server’s own, separated by commas: `https://app.example.com`.',
+    read: list(isOrigin, 'origins like https://app.example.com'),
+  } satisfies Setting<readonly string[]>,
+  RATE_LIMIT: {
+    default: '60000',
+    description: 'Requests that one principal may send in a minute to this server; 0 for no limit.',
+    read: number(0, 100_000_000),
+  } satisfies Setting<number>,
+  DRAIN: {
+    default: '9',
+    description: 'Seconds that a shutdown waits at most for calls under way.',
+    read: number(0, 3_600),
+  } satisfies Setting<number>,
+  METRICS: {
+    default: 'loopback',
+    description:
+      'Who may read `/metrics` without a credential: callers on this machine (`loopback`), everybody (`open`), or nobody (`closed`). An admin’s or owner’s credential always opens it.',
+    read: oneOf('loopback', 'open', 'closed'),
+  } satisfies Setting<'loopback' | 'open' | 'closed'>,
   DATA: {
     default: './data',
     description: 'Folder of the ledger and of everything derived from it.',
@@ -49,9 +73,17 @@ export const SETTINGS = {
         : { problem: 'must be sqlite:, memory: or an esdb:// address' },
   } satisfies Setting<string>,
   BOOTSTRAP_KEY: {
+    secret: true,
     description: `Owner key to use on an empty ledger instead of a random one: ${API_KEY_FORM}. For automation.`,
     read: (given) =>
       parseApiKey(given) ? { value: given } : { problem: `must have the form ${API_KEY_FORM}` },
+  } satisfies Setting<string>,
+  PEPPER: {
+    secret: true,
+    description:
+      'Secret that is hashed with every key, at least 32 characters; servers that share a ledger need the same one. Default: the file `pepper` in the data folder.',
+    read: (given) =>
+      given.length >= 32 ? { value: given } : { problem: 'must have at least 32 characters' },
   } satisfies Setting<string>,
   WORKSPACE: {
     default: 'Main',
@@ -70,6 +102,65 @@ export const SETTINGS = {
     read: (given) =>
       isZone(given) ? { value: given } : { problem: 'must be an IANA zone like Europe/Paris' },
   } satisfies Setting<string>,
+  OIDC: {
+    default: 'embedded',
+    description:
+      'Sign-in of people where `PRECEDENT_OIDC_ISSUER` names no provider: with accounts of this server (`embedded`) or not at all (`off`).',
+    read: oneOf('embedded', 'off'),
+  } satisfies Setting<'embedded' | 'off'>,
+  OIDC_ISSUER: {
+    description:
+      'OpenID provider whose access tokens (signed JWTs) are taken, as it writes itself in the claim `iss`.',
+    read: issuer,
+  } satisfies Setting<string>,
+  OIDC_AUDIENCE: {
+    description:
+      'What the claim `aud` of a token must name, separated by commas. Default: the address of the server, and the same with `/mcp`.',
+    read: list((item) => /^\S+$/.test(item), 'names of this server'),
+  } satisfies Setting<readonly string[]>,
+  OIDC_SCOPE: {
+    description:
+      'Scope that a token must have. Default: `precedent` with accounts of this server, none with another provider.',
+    read: (given) =>
+      /^[\x21\x23-\x5B\x5D-\x7E]+$/.test(given)
+        ? { value: given }
+        : { problem: 'must be one scope, without spaces' },
+  } satisfies Setting<string>,
+  OIDC_WORKSPACE_CLAIM: {
+    default: 'precedent_workspace',
+    description:
+      'Claim that names the workspace of a person who belongs to several; the scope `workspace:<id>` does, too.',
+    read: text,
+  } satisfies Setting<string>,
+  OIDC_JWKS_URL: {
+    description: 'Where the provider’s public keys are, if its discovery document does not say so.',
+    read: address,
+  } satisfies Setting<string>,
+  OIDC_KEYS: {
+    description:
+      'With accounts of this server: file with its private keys (a JSON Web Key Set), for several servers that share them. Default: `sign-in.keys.json` in the data folder, made at the first start.',
+    read: text,
+  } satisfies Setting<string>,
+  OIDC_REGISTRATION: {
+    default: 'off',
+    description:
+      'With accounts of this server: whether clients may register themselves (`on`); clients with a metadata document need not.',
+    read: oneOf('off', 'on'),
+  } satisfies Setting<'off' | 'on'>,
+  MODEL_URL: {
+    description:
+      'A model that also reads plain texts for decisions: address of an OpenAI-compatible service, up to and without `/chat/completions`. What it finds is a candidate, never more. Default: no model.',
+    read: address,
+  } satisfies Setting<string>,
+  MODEL: {
+    description: 'Name of that model.',
+    read: text,
+  } satisfies Setting<string>,
+  MODEL_KEY: {
+    secret: true,
+    description: 'Key for that service, if it wants one.',
+    read: text,
+  } satisfies Setting<string>,
   LOG_LEVEL: {
     default: 'warn',
     description: 'Least level that is logged on stderr.',
@@ -80,9 +171,21 @@ export const SETTINGS = {
     read: text,
   } satisfies Setting<string>,
   KEY: {
+    secret: true,
     description:
       'For the command line and the stdio server: key to use; default what `client.json` says.',
     read: text,
+  } satisfies Setting<string>,
+  TOOLSETS: {
+    description: `For the stdio server: toolsets to offer, separated by commas: ${TOOLSETS.join(', ')}. Default: all that the key may use.`,
+    read: list((item) => (TOOLSETS as readonly string[]).includes(item), 'names of toolsets'),
+  } satisfies Setting<readonly string[]>,
+  REQUEST_STATE_SECRET: {
+    secret: true,
+    description:
+      'Secret that seals what MCP clients hold between two parts of a call, 32 characters or more; the same on all servers of one ledger. Default: a file in the data folder.',
+    read: (given) =>
+      Buffer.byteLength(given) < 32 ? { problem: 'must have 32 characters or more' } : text(given),
   } satisfies Setting<string>,
   TEST_EVENTSTOREDB: {
     description:
@@ -134,4 +237,47 @@ export function readSettings(environment: Readonly<Record<string, string | undef
         .join(', ')}`,
     },
   );
+}
+
+/** One setting as an operator is shown it. */
+export interface ShownSetting {
+  name: string;
+  /** As written; absent where it is not set. Secrets are replaced. */
+  value?: string;
+  from: 'environment' | '.env' | 'default' | 'not set';
+  problem?: string;
+}
+
+type Variables = Readonly<Record<string, string | undefined>>;
+
+/** Every setting, its value and where it comes from; then what is set but is no setting. */
+export function explainSettings(environment: Variables, file: Variables): ShownSetting[] {
+  const known = Object.entries<Setting<unknown>>(SETTINGS).map(([name, setting]) =>
+    shown(PREFIX + name, setting, environment, file),
+  );
+  const strange = Object.keys({ ...file, ...environment })
+    .filter((name) => name.startsWith(PREFIX) && !(name.slice(PREFIX.length) in SETTINGS))
+    .map((name): ShownSetting => {
+      const from = name in environment ? 'environment' : '.env';
+      return { name, from, problem: 'is no setting' };
+    });
+  return [...known, ...strange];
+}
+
+function shown(
+  name: string,
+  setting: Setting<unknown>,
+  environment: Variables,
+  file: Variables,
+): ShownSetting {
+  const given = environment[name] || file[name];
+  const from = environment[name] ? 'environment' : '.env';
+  if (!given)
+    return setting.default === undefined
+      ? { name, from: 'not set' }
+      : { name, value: setting.default, from: 'default' };
+  const read = setting.read(given);
+  // An address may hold a password.
+  const value = setting.secret ? '(set, not shown)' : given.replace(/:\/\/[^@/]*@/, '://…@');
+  return { name, value, from, ...('problem' in read ? { problem: read.problem } : {}) };
 }

@@ -1,4 +1,5 @@
 import { Refusal } from '#kernel/refusal.js';
+import { readToolsets } from '#mcp/toolsets.js';
 import { assemble } from './application.js';
 import { readClientFile, writeClientFile, clientSettings } from './client-file.js';
 import { exitWith, settingsOrExit } from './environment.js';
@@ -24,6 +25,7 @@ async function main(): Promise<void> {
     },
     process.stdin,
     process.stdout,
+    settings.TOOLSETS && readToolsets(settings.TOOLSETS.join()),
   );
   const end = (): void => void connection.close();
   process.on('SIGTERM', end);

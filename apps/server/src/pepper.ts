@@ -1,0 +1,66 @@
+import { randomBytes } from 'node:crypto';
+import { link, open, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pepperOf, type Pepper } from '#access/index.js';
+import { Refusal } from '#kernel/refusal.js';
+import type { Settings } from './settings.js';
+
+/**
+ * The secret that is hashed with every key: from the setting, or from a file of the data folder, which the first start writes and which
+ * is durable before any key depends on it. None where servers share a ledger and no setting gives them the same one.
+ */
+export async function pepperFor(
+  settings: Pick<Settings, 'PEPPER' | 'EVENTSTORE' | 'DATA'>,
+): Promise<Pepper | undefined> {
+  if (settings.PEPPER !== undefined) return pepperOf(settings.PEPPER);
+  switch (settings.EVENTSTORE) {
+    case 'memory:':
+      return pepperOf(randomBytes(32).toString('hex'));
+    case 'sqlite:':
+      return pepperOf(await fromFile(settings.DATA));
+    default:
+      return undefined;
+  }
+}
+
+async function fromFile(dir: string): Promise<string> {
+  const path = join(dir, 'pepper');
+  const text = (await readIfThere(path)) ?? (await created(dir, path));
+  if (/^[0-9a-f]{64}$/.test(text.trim())) return text.trim();
+  throw new Refusal('invalid', 'invalid_pepper', `${path} holds no pepper`, {
+    fix: 'put the right file back, or delete it: a new one is written, the old keys end, and an owner key is printed',
+  });
+}
+
+async function readIfThere(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/** Whole and on the disk before it has its name; two starts at once agree on one. */
+async function created(dir: string, path: string): Promise<string> {
+  const next = `${path}.${process.pid}.tmp`;
+  await rm(next, { force: true });
+  const file = await open(next, 'wx', 0o600);
+  try {
+    await file.writeFile(`${randomBytes(32).toString('hex')}\n`);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await link(next, path).catch((error: unknown) => {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  });
+  await rm(next, { force: true });
+  const folder = await open(dir, 'r');
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+  return readFile(path, 'utf8');
+}

@@ -1,42 +1,60 @@
 import { randomBytes } from 'node:crypto';
 import type { Caller } from '#kernel/context.js';
+import { noteRefusal } from '#kernel/notices.js';
 import { Refusal } from '#kernel/refusal.js';
 import { escapeUnseen } from '#kernel/text.js';
+import { fitted, type Page } from './result-size.js';
+import { Asking, type Question, type ToolRequest } from './tool-request.js';
 import type { Buses, Tool } from './tool.js';
 
 /** What a tool call came to, as text that is ready to leave: unseen characters are escaped in every string. */
 export type Answer =
-  | { readonly ok: true; readonly text: string; readonly json: string }
+  | { readonly kind: 'result'; readonly text: string; readonly json: string }
   /** `text` is the body of the refusal as JSON. */
-  | { readonly ok: false; readonly text: string };
+  | { readonly kind: 'refusal'; readonly text: string }
+  /** Nothing yet: the user is to be asked first. */
+  | { readonly kind: 'question'; readonly question: Question };
 
 /** Told of every error that is no refusal. The caller sees the incident only. */
 export type OnDefect = (error: unknown, incident: string) => void;
 
+export interface Answering {
+  readonly buses: Buses;
+  readonly onDefect: OnDefect;
+  readonly limits: { readonly resultBytes: number };
+}
+
 /** Calls a tool for a caller who may see it. Never throws. */
 export async function answer(
+  { buses, onDefect, limits }: Answering,
   tool: Tool,
-  args: unknown,
+  args: object,
   caller: Caller,
-  buses: Buses,
-  onDefect: OnDefect,
+  request: ToolRequest,
 ): Promise<Answer> {
   try {
-    const output = await tool.run(args, caller, buses);
-    const misfit = tool.output.misfit(output);
-    if (misfit !== undefined)
-      throw new Error(`${tool.name} returned what its output schema rejects: ${misfit}`);
-    const json = outgoingJson(output);
+    const run = async (given: object): Promise<Page> => {
+      const output = await tool.run(given, caller, buses, request);
+      const misfit = tool.output.misfit(output);
+      if (misfit !== undefined)
+        throw new Error(`${tool.name} returned what its output schema rejects: ${misfit}`);
+      return { output, json: outgoingJson(output) };
+    };
+    const { output, json } = await fitted(tool, args, run, limits.resultBytes);
     const layout = tool.text(output);
-    return { ok: true, json, text: layout === undefined ? json : escapeUnseen(layout) };
+    return { kind: 'result', json, text: layout === undefined ? json : escapeUnseen(layout) };
   } catch (error) {
-    return { ok: false, text: outgoingJson(refusalBody(error, onDefect)) };
+    if (error instanceof Asking) return { kind: 'question', question: error.question };
+    return { kind: 'refusal', text: outgoingJson(refusalBody(error, onDefect)) };
   }
 }
 
 /** What may be told of an error: the refusal's own words, or an incident number. */
 export function refusalBody(error: unknown, onDefect: OnDefect): object {
-  if (error instanceof Refusal) return error.body();
+  if (error instanceof Refusal) {
+    noteRefusal('mcp', error.error);
+    return error.body();
+  }
   const incident = randomBytes(6).toString('hex');
   onDefect(error, incident);
   return {

@@ -1,6 +1,6 @@
-import type { Caller, PrincipalKind, Role } from '#kernel/context.js';
+import { TOOLSETS } from '#kernel/context.js';
 import type { JsonSchemaObject } from '#kernel/shape.js';
-import { isVisible, type Tool } from './tool.js';
+import { isVisible, type Tool, type Viewer } from './tool.js';
 
 /** A tool as `tools/list` shows it. */
 export type ListedTool = {
@@ -18,43 +18,55 @@ export type ListedTool = {
   };
 };
 
-/** Who sees what, worked out once. */
+/** Who sees what. A view is worked out once for each kind, role and choice of toolsets. */
 export interface Catalog {
-  /** In order of name. The same array for every caller of the same kind and role. */
-  list(caller: Pick<Caller, 'kind' | 'role'>): readonly ListedTool[];
+  /** In order of name. The same array for every caller with the same view. */
+  list(viewer: Viewer): readonly ListedTool[];
   /** Undefined both for a tool that is not there and for one that the caller may not see. */
-  find(caller: Pick<Caller, 'kind' | 'role'>, name: string): Tool | undefined;
+  find(viewer: Viewer, name: string): Tool | undefined;
 }
 
-const KINDS: readonly PrincipalKind[] = ['person', 'agent', 'service'];
-const ROLES: readonly Role[] = ['member', 'approver', 'admin', 'owner'];
-/** Clients cut `mcp__<server>__<tool>` at 60 to 64 characters. */
-const MAX_NAME = 40;
+interface View {
+  readonly list: readonly ListedTool[];
+  readonly byName: ReadonlyMap<string, Tool>;
+}
+
+/** Clients call a tool `mcp__<server>__<tool>` and cut that at 60 to 64 characters. */
+const MAX_NAME = 60;
 
 /** Throws where two tools share a name or a declaration cannot be served. */
-export function catalogOf(tools: readonly Tool[]): Catalog {
+export function catalogOf(tools: readonly Tool[], server: string): Catalog {
   const sorted = [...tools].sort((a, b) => (a.name < b.name ? -1 : 1));
-  sorted.forEach(assertServable);
-  const visible = new Map(
-    KINDS.flatMap((kind) =>
-      ROLES.map((role) => {
-        const seen = sorted.filter((tool) => isVisible(tool, { kind, role }));
-        const byName = new Map(seen.map((tool) => [tool.name, tool]));
-        return [`${kind} ${role}`, { list: seen.map(listed), byName }] as const;
-      }),
-    ),
-  );
-  const of = ({ kind, role }: Pick<Caller, 'kind' | 'role'>) => visible.get(`${kind} ${role}`);
+  const room = MAX_NAME - `mcp__${server}__`.length;
+  sorted.forEach((tool, i) => assertServable(tool, sorted[i + 1], room));
+  const views = new Map<string, View>();
+  const of = (viewer: Viewer): View => {
+    const key = `${viewer.kind} ${viewer.role}${toolsetsKey(viewer)}`;
+    let view = views.get(key);
+    if (!view) views.set(key, (view = viewOf(sorted, viewer)));
+    return view;
+  };
   return {
-    list: (caller) => of(caller)?.list ?? [],
-    find: (caller, name) => of(caller)?.byName.get(name),
+    list: (viewer) => of(viewer).list,
+    find: (viewer, name) => of(viewer).byName.get(name),
   };
 }
 
-function assertServable(tool: Tool, index: number, sorted: readonly Tool[]): void {
-  if (!/^[a-z][a-z0-9_]*$/.test(tool.name) || tool.name.length > MAX_NAME)
-    throw new Error(`tool "${tool.name}": a name is snake_case, ${MAX_NAME} characters at most`);
-  if (sorted[index + 1]?.name === tool.name) throw new Error(`two tools are called ${tool.name}`);
+/** Names that are no toolset grant nothing; without them there are few views, whatever credentials say. */
+function toolsetsKey({ toolsets }: Viewer): string {
+  if (toolsets === undefined) return '';
+  return ` of ${TOOLSETS.filter((toolset) => toolsets.includes(toolset)).join()}`;
+}
+
+function viewOf(sorted: readonly Tool[], viewer: Viewer): View {
+  const seen = sorted.filter((tool) => isVisible(tool, viewer));
+  return { list: seen.map(listed), byName: new Map(seen.map((tool) => [tool.name, tool])) };
+}
+
+function assertServable(tool: Tool, next: Tool | undefined, room: number): void {
+  if (!/^[a-z][a-z0-9_]*$/.test(tool.name) || tool.name.length > room)
+    throw new Error(`tool "${tool.name}": a name is snake_case, here ${room} characters at most`);
+  if (next?.name === tool.name) throw new Error(`two tools are called ${tool.name}`);
   if (tool.audience.length === 0) throw new Error(`tool ${tool.name} is for nobody`);
   if (tool.title === '' || tool.description === '')
     throw new Error(`tool ${tool.name} has no title or description`);

@@ -12,6 +12,8 @@ import { fixtureServer } from '../../test/support/mcp-server.js';
 /** What both clients have in common, so that one test serves both. */
 interface AnyClient {
   listTools(): Promise<{ tools: { name: string; annotations?: object | undefined }[] }>;
+  listResources(): Promise<{ resources: unknown[] }>;
+  readResource(read: { uri: string }): Promise<{ contents: unknown[] }>;
   callTool(call: { name: string; arguments?: Record<string, unknown> }): Promise<AnyResult>;
   close(): Promise<void>;
 }
@@ -88,6 +90,21 @@ describe.each(surfaces)('a client of %s', (_name, connect) => {
     ]);
     expect(await names('key-member')).toEqual(['echo_text', 'fail_somehow', 'lay_out']);
     expect(await names('key-agent')).toEqual(['echo_text', 'fail_somehow']);
+  });
+
+  it('lists and reads the texts for clients', async () => {
+    const client = await as('key-agent');
+    const { resources } = await client.listResources();
+    expect(resources).toEqual([
+      expect.objectContaining({ uri: 'fixture://guide/a', name: 'a', title: 'A', size: 7 }),
+      expect.objectContaining({ uri: 'fixture://guide/b', name: 'b', title: 'B', size: 7 }),
+    ]);
+    const { contents } = await client.readResource({ uri: 'fixture://guide/b' });
+    expect(contents).toEqual([
+      { uri: 'fixture://guide/b', mimeType: 'text/markdown', text: '# b é\n' },
+    ]);
+    for (const uri of ['fixture://guide/c', 'file:///etc/passwd'])
+      await expect(client.readResource({ uri })).rejects.toMatchObject({ code: -32602 });
   });
 
   it('gets a structured result and the same as text, unseen characters escaped', async () => {
@@ -194,6 +211,16 @@ function bound(client: AnyClient) {
       client.callTool({ name, ...(args ? { arguments: args } : {}) }),
   };
 }
+
+describe('over stdio', () => {
+  it('a setting narrows the toolsets', async () => {
+    const env = { ...environment('key-admin'), FIXTURE_TOOLSETS: 'jobs,rules' };
+    const client = await connectStdioModern(process.execPath, NODE, env);
+    const { tools } = await client.listTools();
+    expect(tools.map(({ name }) => name)).toEqual(['govern_all', 'lay_out']);
+    await client.close();
+  });
+});
 
 // B42
 describe.each([

@@ -11,6 +11,7 @@ import type { Caller } from '#kernel/context.js';
 import { answer } from './answer.js';
 import type { ListedTool } from './catalog.js';
 import type { Served } from './sdk.js';
+import { NO_REQUEST } from './tool-request.js';
 import type { Tool } from './tool.js';
 
 type Members = Readonly<Record<string, unknown>>;
@@ -83,7 +84,8 @@ export class HotPath {
     if (request.method === 'tools/list') return this.#list(caller, request, era);
     const { name, arguments: args = {} } = request.params;
     const tool = this.#served.catalog.find(caller, name as string);
-    return tool && isMembers(args) ? this.#call(tool, args, caller, request, era) : undefined;
+    if (!tool || tool.interactive || !isMembers(args)) return undefined;
+    return this.#call(tool, args, caller, request, era);
   }
 
   /** The SDK makes an URL of host and path, and fails where they give none. */
@@ -97,8 +99,6 @@ export class HotPath {
 
   /** Undefined where headers and envelope do not name one era that is served. */
   #eraOf(headers: IncomingHttpHeaders, { method, params, meta }: Canonical): Era | undefined {
-    // Clients without a session have none to name.
-    if (headers['mcp-session-id'] !== undefined) return undefined;
     const version = headers['mcp-protocol-version'];
     if (version !== MODERN) return isLegacy(version, meta) ? LEGACY : undefined;
     const agrees =
@@ -144,10 +144,10 @@ export class HotPath {
     { afterCall }: Era,
   ): Promise<string> {
     this.taken += 1;
-    const { buses, onDefect } = this.#served;
-    const got = await answer(tool, args, caller, buses, onDefect);
+    const got = await answer(this.#served, tool, args, caller, NO_REQUEST);
+    if (got.kind === 'question') throw new Error(`${tool.name} asks without its request`);
     const content = `[{"type":"text","text":${JSON.stringify(got.text)}}]`;
-    const rest = got.ok ? `"structuredContent":${got.json}` : '"isError":true';
+    const rest = got.kind === 'result' ? `"structuredContent":${got.json}` : '"isError":true';
     return `{"result":{"content":${content},${rest}${afterCall}},"jsonrpc":"2.0","id":${JSON.stringify(id)}}`;
   }
 }

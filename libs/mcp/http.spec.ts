@@ -91,6 +91,50 @@ describe('over HTTP', () => {
     expect((await post(list, { 'content-type': 'text/plain' })).status).toBe(415);
   });
 
+  it.each([
+    ['/mcp?toolsets=decision', 'toolsets[0]', 'is no toolset'],
+    ['/mcp?toolsets=rules,', 'toolsets[1]', 'is empty'],
+    ['/mcp?toolsets=', 'toolsets[0]', 'is empty'],
+  ])('refuses %s and names the toolsets', async (path, place, problem) => {
+    const headers = { authorization: 'Bearer key-member', 'content-type': 'application/json' };
+    const response = await fetch(new URL(path, url), { method: 'POST', body: list, headers });
+    expect(response.status).toBe(400);
+    expect(await response.json()).toEqual({
+      jsonrpc: '2.0',
+      id: 7,
+      error: {
+        code: -32602,
+        message: `Invalid params: ${place}: ${problem}`,
+        data: {
+          error: 'unknown_toolset',
+          message: `${place}: ${problem}`,
+          path: 'toolsets',
+          issues: [{ path: place, problem }],
+          fix: expect.stringContaining('decisions, evaluation, rules, jobs, annotation'),
+        },
+      },
+    });
+  });
+
+  it('answers for a tool outside the toolsets as for none', async () => {
+    const headers = { authorization: 'Bearer key-member', 'content-type': 'application/json' };
+    const answers = await Promise.all(
+      ['lay_out', 'no_such_tool'].map(async (name) => {
+        const body = JSON.stringify({
+          jsonrpc: '2.0',
+          id: 1,
+          method: 'tools/call',
+          params: { name },
+        });
+        const path = '/mcp?toolsets=decisions';
+        const response = await fetch(new URL(path, url), { method: 'POST', body, headers });
+        return [response.status, await response.text()];
+      }),
+    );
+    expect(answers[0]?.[1]).toContain('"code":-32602,"message":"Unknown tool"');
+    expect(answers[0]).toEqual(answers[1]);
+  });
+
   it('takes notifications', async () => {
     const response = await post('{"jsonrpc":"2.0","method":"notifications/initialized"}');
     expect([response.status, await response.text()]).toEqual([202, '']);

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { parseJson } from '#kernel/json.js';
+import { cutAtDepth, parseJson } from '#kernel/json.js';
 import { Refusal, invalid } from '#kernel/refusal.js';
 import { outgoingJson } from './answer.js';
 
@@ -9,6 +9,7 @@ export const INVALID_PARAMS = -32602;
 export const INTERNAL_ERROR = -32603;
 /** JSON-RPC leaves −32000 to −32099 to servers. */
 export const SERVER_ERROR = -32000;
+export const SESSION_NOT_FOUND = -32001;
 
 export type RequestId = string | number | null;
 
@@ -29,11 +30,20 @@ export function readMessage(bytes: Uint8Array): Incoming {
       return { error: errorJson(null, PARSE_ERROR, 'Parse error: Invalid JSON') };
     const { message, ...rest } = relative(error).body();
     return {
-      error: errorJson(idOf(JSON.parse(text)), INVALID_PARAMS, `Invalid params: ${message}`, {
+      error: errorJson(idIn(text), INVALID_PARAMS, `Invalid params: ${message}`, {
         ...rest,
         message,
       }),
     };
+  }
+}
+
+/** Of a text that holds what is refused: nested too deep, it need not even be JSON. */
+function idIn(text: string): RequestId {
+  try {
+    return idOf(JSON.parse(cutAtDepth(text)));
+  } catch {
+    return null;
   }
 }
 

@@ -39,7 +39,9 @@ export function serveStdio(
   stdout: Writable,
 ): StdioConnection {
   const wire = new Lines(served, authenticate, stdin, stdout);
-  const handle = serve(() => sdkServer(served, () => wire.caller()), { transport: wire });
+  const handle = serve(() => sdkServer(served, () => ({ caller: wire.caller(), streams: true })), {
+    transport: wire,
+  });
   return { close: () => handle.close(), closed: wire.closed };
 }
 

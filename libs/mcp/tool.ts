@@ -1,6 +1,7 @@
 import type { CommandBus, QueryBus } from '@nestjs/cqrs';
-import type { Caller, PrincipalKind, Role } from '#kernel/context.js';
+import type { Caller, PrincipalKind, Role, Toolset } from '#kernel/context.js';
 import { shapeOf, type Shape } from '#kernel/shape.js';
+import type { ToolRequest } from './tool-request.js';
 
 /** Where a tool's one message goes. */
 export interface Buses {
@@ -8,9 +9,7 @@ export interface Buses {
   readonly queries: QueryBus;
 }
 
-/** Parts of the product that a client may ask for alone; a credential may be limited to some. */
-export const TOOLSETS = ['decisions', 'evaluation', 'rules', 'jobs', 'annotation'] as const;
-export type Toolset = (typeof TOOLSETS)[number];
+export { TOOLSETS, type Toolset } from '#kernel/context.js';
 
 /** What clients may assume of a tool. All four are always said. */
 export interface Hints {
@@ -32,8 +31,11 @@ export interface ToolDeclaration<I extends object, O extends object> {
   readonly hints: Hints;
   readonly input: new () => I;
   readonly output: new () => O;
-  /** Puts one message on a bus. Throws a `Refusal` for an expected no; anything else it throws is a defect. */
-  run(input: I, caller: Caller, bus: Buses): Promise<O>;
+  /**
+   * Puts one message on a bus. Throws a `Refusal` for an expected no; anything else it throws is a defect.
+   * A tool that takes `request` may report progress and ask the user; one that does not is answered faster.
+   */
+  run(input: I, caller: Caller, bus: Buses, request: ToolRequest): Promise<O>;
   /** The text block, where the product promises a layout of its own; else it is the result as JSON. */
   text?(output: O): string;
 }
@@ -49,8 +51,10 @@ export interface Tool {
   readonly hints: Hints;
   readonly input: Shape<object>;
   readonly output: Shape<object>;
+  /** It takes the request: it may report progress or ask. */
+  readonly interactive: boolean;
   /** Checks the arguments (a `Refusal` for what is wrong with them), then runs. */
-  run(args: unknown, caller: Caller, bus: Buses): Promise<object>;
+  run(args: unknown, caller: Caller, bus: Buses, request: ToolRequest): Promise<object>;
   text(output: object): string | undefined;
 }
 
@@ -67,7 +71,8 @@ export function tool<I extends object, O extends object>(d: ToolDeclaration<I, O
     hints: { ...d.hints },
     input,
     output,
-    run: async (args, caller, bus) => d.run(input.parse(args), caller, bus),
+    interactive: d.run.length > 3,
+    run: async (args, caller, bus, request) => d.run(input.parse(args), caller, bus, request),
     text: (result) => d.text?.(result as O),
   };
 }
@@ -78,7 +83,11 @@ export function hasRole(caller: Pick<Caller, 'role'>, least: Role): boolean {
   return RANK[caller.role] >= RANK[least];
 }
 
+/** What decides on what a caller sees. */
+export type Viewer = Pick<Caller, 'kind' | 'role' | 'toolsets'>;
+
 /** The one rule for what a caller sees and may call. */
-export function isVisible(tool: Tool, caller: Pick<Caller, 'kind' | 'role'>): boolean {
-  return tool.audience.includes(caller.kind) && hasRole(caller, tool.role);
+export function isVisible(tool: Tool, caller: Viewer): boolean {
+  const granted = caller.toolsets?.includes(tool.toolset) ?? true;
+  return granted && tool.audience.includes(caller.kind) && hasRole(caller, tool.role);
 }

@@ -1,22 +1,21 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { isVisible } from '#mcp/tool.js';
 import {
   connectLegacy,
   connectModern,
   connectStdioLegacy,
   connectStdioModern,
 } from '../support/mcp-clients.js';
+import { toolFiles } from '../support/tools.js';
 import { plainEnvironment, startServer, type RunningServer } from '../support/server.js';
 
-const TOOLS = [
-  'get_decision_history',
-  'get_ingestion_status',
-  'get_workspace_context',
-  'ingest',
-  'list_pending_decisions',
-  'resolve_decision_state',
-  'review_decision',
-];
+/** What the owner, a person, sees: all that is declared for people. */
+const TOOLS = (await toolFiles())
+  .map(({ tool }) => tool)
+  .filter((tool) => isVisible(tool, { kind: 'person', role: 'owner' }))
+  .map(({ name }) => name)
+  .sort();
 
 const MINUTES = {
   source: {

@@ -4,6 +4,8 @@ import type { Caller } from '#kernel/context.js';
 import { Refusal } from '#kernel/refusal.js';
 import { Doc, IsScope, IsText, IsValue, IsWhen, OrNull } from '#kernel/shape-decorators.js';
 import { createMcpEdge, type McpEdge, type McpEdgeOptions } from '#mcp/edge.js';
+import type { SpendState } from '#mcp/request-state.js';
+import type { GuideText } from '#mcp/resources.js';
 import { tool, type Buses, type Tool } from '#mcp/tool.js';
 
 /** Tools of every kind of outcome, a handful of keys, and no context: what the edge's own tests serve. */
@@ -79,7 +81,7 @@ export const fixtureTools: Tool[] = [
     name: 'lay_out',
     title: 'Lay out',
     description: 'Has a text of its own.',
-    toolset: 'decisions',
+    toolset: 'rules',
     audience: ['person', 'service'],
     role: 'member',
     hints: READ,
@@ -92,7 +94,7 @@ export const fixtureTools: Tool[] = [
     name: 'govern_all',
     title: 'Govern',
     description: 'For admins.',
-    toolset: 'decisions',
+    toolset: 'jobs',
     audience: ['person'],
     role: 'admin',
     hints: WRITE,
@@ -104,11 +106,13 @@ export const fixtureTools: Tool[] = [
 
 const someone = (principal: string, more: Partial<Caller> = {}): Caller => ({
   workspace: 'w1',
+  organisation: 'o1',
   principal,
   kind: 'person',
   role: 'member',
   credential: `prec_${principal}`,
   mode: 'reviewed',
+  fourEyes: false,
   ...more,
 });
 
@@ -126,7 +130,29 @@ export const fixtureCallers: Readonly<Record<string, Caller>> = {
   'key-admin': someone('ada', { role: 'admin' }),
   'key-agent': someone('bot', { kind: 'agent', role: 'owner' }),
   'key-service': someone('erp', { kind: 'service' }),
+  'key-few': someone('few', { role: 'admin', toolsets: ['rules', 'jobs'] }),
+  'key-elsewhere': someone('mia', { workspace: 'w2' }),
+  'key-none': someone('none', { toolsets: [] }),
+  'key-odd': someone('odd', { toolsets: ['decisions', 'no longer there'] }),
 };
+
+export const fixtureTexts: GuideText[] = ['b', 'a'].map((name) => ({
+  uri: `fixture://guide/${name}`,
+  name,
+  title: name.toUpperCase(),
+  description: `Text ${name}.`,
+  mimeType: 'text/markdown',
+  text: `# ${name} é\n`,
+}));
+
+/** What the ledger does, for one process: the second use of a state is refused. */
+export function spentHere(): SpendState {
+  const spent = new Set<string>();
+  return async (_caller, { id }) => {
+    if (spent.has(id)) throw new Refusal('conflict', 'request_state_spent', 'was taken before');
+    spent.add(id);
+  };
+}
 
 export interface Defect {
   error: unknown;
@@ -135,14 +161,16 @@ export interface Defect {
 
 export function fixtureEdge(
   defects: Defect[] = [],
-  options: Pick<McpEdgeOptions, 'hotPath'> = {},
+  options: Partial<McpEdgeOptions> = {},
 ): McpEdge {
   return createMcpEdge({
-    ...options,
     tools: fixtureTools,
+    resources: fixtureTexts,
     buses: {} as Buses,
+    requestState: { secret: Buffer.alloc(32, 7), spend: spentHere() },
     serverInfo: { name: 'fixture', version: '1.2.3', title: 'Fixture' },
     instructions: 'Echo first.',
     onDefect: (error, incident) => defects.push({ error, incident }),
+    ...options,
   });
 }

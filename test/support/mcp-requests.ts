@@ -89,6 +89,10 @@ const shuffled = (members: Members): fc.Arbitrary<Members> => {
 const canonical: fc.Arbitrary<Draft> = fc
   .record({
     key: fc.constantFrom(...Object.keys(fixtureCallers)),
+    path: fc.oneof(
+      { arbitrary: fc.constant('/mcp'), weight: 2 },
+      fc.constantFrom('/mcp?x=1', '/mcp?toolsets=decisions', '/mcp?toolsets=jobs,%20rules,jobs'),
+    ),
     version: fc.oneof(fc.constant(MODERN), fc.constantFrom(...VERSIONS)),
     list: fc.integer({ min: 0, max: 3 }).map((n) => n === 0),
     withMeta: fc.boolean(),
@@ -122,7 +126,7 @@ const canonical: fc.Arbitrary<Draft> = fc
       shuffled(modern || one.withMeta ? { ...params, _meta } : params).chain((inOrder) =>
         shuffled({ jsonrpc: '2.0', id: one.id, method, params: inOrder }).map((message) => ({
           key: one.key,
-          path: '/mcp',
+          path: one.path,
           headers,
           message,
           spell: [],
@@ -228,10 +232,21 @@ const twists: [string, Twist][] = [
   ...header('X-Odd', ['\u00e9', ['1', '2'], '']),
   ...header('Cookie', [['a=1', 'b=2']]),
   ...set('key ', (draft) => draft.headers, 'Authorization', ['Bearer none']),
-  ...['/mcp?toolsets=a', '/mcp?x=@&y=%zz', '/mcp?'].map((path): [string, Twist] => [
-    `path ${path}`,
-    (draft) => void (draft.path = path),
+  ...[
+    'a',
+    '',
+    'decisions,',
+    'DECISIONS',
+    'rules&toolsets=jobs',
+    'rules&toolsets=',
+    'annotation',
+  ].map((list): [string, Twist] => [
+    `path toolsets=${list}`,
+    (draft) => void (draft.path = `/mcp?toolsets=${list}`),
   ]),
+  ...['/mcp?x=@&y=%zz', '/mcp?', '/mcp?toolset=a', '/mcp?%74oolsets=jobs'].map(
+    (path): [string, Twist] => [`path ${path}`, (draft) => void (draft.path = path)],
+  ),
   ...Object.entries({
     batch: (json: string) => `[${json}]`,
     'batch of two': (json: string) => `[${json},${json}]`,

@@ -13,6 +13,7 @@ export interface Program {
 
 export interface Server {
   port: number;
+  pid: number;
   /** Until it said that it was ready. */
   startMs: number;
   end(): Promise<void>;
@@ -31,7 +32,8 @@ export function endChildren(): void {
   for (const child of running) child.kill('SIGKILL');
 }
 
-function watched(child: ChildProcess): ChildProcess {
+/** Ended with the run, at the latest. */
+export function watched(child: ChildProcess): ChildProcess {
   running.add(child);
   child.once('exit', () => running.delete(child));
   return child;
@@ -98,6 +100,8 @@ export async function startServer(bench: Bench, dir: string, name: string): Prom
         PRECEDENT_DATA: dir,
         PRECEDENT_PORT: '0',
         PRECEDENT_BOOTSTRAP_KEY: OWNER_KEY,
+        // One principal sends all there is.
+        PRECEDENT_RATE_LIMIT: '0',
       },
       stdio: ['ignore', 'pipe', 'inherit'],
     }),
@@ -109,6 +113,7 @@ export async function startServer(bench: Bench, dir: string, name: string): Prom
   });
   return {
     port,
+    pid: child.pid ?? 0,
     startMs: performance.now() - started,
     async end() {
       ending = true;

@@ -10,7 +10,10 @@ export const FILES = {
   server: fileURLToPath(here('../dist/apps/server/src/main.js')),
   application: here('../dist/apps/server/src/application.js'),
   settings: here('../dist/apps/server/src/settings.js'),
+  projections: here('../dist/apps/server/src/projections.js'),
   log: here('../dist/apps/server/src/log.js'),
+  /** Packages of other products, never the project's own. */
+  peers: fileURLToPath(here('../node_modules/.cache/precedent/peers')),
   results: fileURLToPath(here('./results.json')),
 };
 

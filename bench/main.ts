@@ -5,13 +5,25 @@ import { parseArgs } from 'node:util';
 import { Bench, type Row } from './bench.js';
 import { endChildren } from './children.js';
 import { FILES } from './files.js';
-import type { Result } from './measure.js';
+import type { Line } from './measure.js';
 import { commands } from './rows/commands.js';
 import { commandsOverHttp } from './rows/commands-http.js';
+import { heads } from './rows/heads.js';
+import { peers } from './rows/peers.js';
 import { resolveOverMcp } from './rows/resolve.js';
+import { scale } from './rows/scale.js';
+import { search } from './rows/search.js';
 import { table } from './table.js';
 
-const ROWS: readonly Row[] = [commands, commandsOverHttp, resolveOverMcp];
+const ROWS: readonly Row[] = [
+  commands,
+  commandsOverHttp,
+  resolveOverMcp,
+  heads,
+  scale,
+  peers,
+  search,
+];
 const USAGE = 'usage: npm run bench -- [--quick] [--profile FOLDER] [row …]';
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
@@ -32,10 +44,10 @@ async function main(): Promise<number> {
     process.once(signal, () => {
       process.stderr.write(`bench: ended by ${signal}\n`);
       endChildren();
-      bench.clean();
+      bench.end();
       process.exit(130);
     });
-  const results: Result[] = [];
+  const results: Line[] = [];
   let failed = 0;
   for (const row of ROWS) {
     const wanted = row.ids.filter((id) => ids.has(id));
@@ -51,6 +63,8 @@ async function main(): Promise<number> {
       bench.clean();
     }
   }
+  bench.end();
+  if (values.quick) say('\nquick: fewer runs, and a tenth or a hundredth of the events');
   say(`\n${table(results)}`);
   const machine = { node: process.version, cpus: cpus().length, model: cpus()[0]?.model };
   const report = { at: new Date().toISOString(), quick: values.quick, machine, results };

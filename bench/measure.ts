@@ -5,12 +5,13 @@ export interface Figure {
   runs: number[];
 }
 
-export interface Bar {
+export type Bar = {
   /** `atLeast`: more is better. */
   kind: 'atLeast' | 'atMost';
-  /** Of the reference. */
-  ratio: number;
-}
+} & (
+  | { /** Of the reference. */ ratio: number }
+  | { /** In the row's own unit; the reference is only shown beside it. */ value: number }
+);
 
 /** One line of the table: a figure of the product beside the same figure of its reference. */
 export interface Result {
@@ -25,6 +26,15 @@ export interface Result {
   bar: Bar;
   met: boolean;
 }
+
+/** A line that this machine cannot measure, which is no failure. */
+export interface Unmeasured {
+  id: string;
+  work: string;
+  why: string;
+}
+
+export type Line = Result | Unmeasured;
 
 export function quantile(values: readonly number[], q: number): number {
   const sorted = [...values].sort((a, b) => a - b);
@@ -41,18 +51,18 @@ export function compare(
   subject: readonly number[],
   reference: readonly number[],
 ): Result {
-  const { kind, ratio: limit } = line.bar;
-  const ratio = figure(
-    subject.map((value, i) => value / (reference[i] ?? NaN)),
-    kind,
-  );
-  return {
-    ...line,
-    subject: figure(subject, kind),
-    reference: figure(reference, kind),
-    ratio,
-    met: kind === 'atLeast' ? ratio.median >= limit : ratio.median <= limit,
+  const { bar } = line;
+  const figures = {
+    subject: figure(subject, bar.kind),
+    reference: figure(reference, bar.kind),
+    ratio: figure(
+      subject.map((value, i) => value / (reference[i] ?? NaN)),
+      bar.kind,
+    ),
   };
+  const [found, limit] =
+    'ratio' in bar ? [figures.ratio.median, bar.ratio] : [figures.subject.median, bar.value];
+  return { ...line, ...figures, met: bar.kind === 'atLeast' ? found >= limit : found <= limit };
 }
 
 /** Runs subject and reference in turn, so that what else the machine does falls on both. */

@@ -92,17 +92,94 @@ export async function seedTopics(dir: string, count: number, approved: boolean):
         const captured = { type: 'SourceCaptured', data } as const;
         await store.append(stream, -1, [recorded(sourceCodec, captured, stream)]);
       }
-      const { topic, events: said } = historyOf(n, approved);
-      const stream = `topic-${WORKSPACE}-${topic}`;
-      const events = said.map((event, i) =>
-        recorded<TopicVocabulary>(topicCodec, event, `${stream}@${i}`),
-      );
+      const { stream, events } = streamOf(n, approved);
       await store.append(stream, -1, events);
     });
   } finally {
     await store.close();
   }
   await pastReactions(dir);
+}
+
+/** The streams of topics `first` on with the events of a seeded topic that nobody has approved. */
+export function openedStreams(
+  first: number,
+  count: number,
+): { stream: string; events: NewEvent[] }[] {
+  return Array.from({ length: count }, (_, i) => streamOf(first + i, false));
+}
+
+/** The topic whose decision was replaced so many times less one; asked for with an empty scope. */
+export function revisedTopic(times: number): string {
+  return `revised-${times}`;
+}
+
+/** Appends that topic: opened, then so many decisions that each supersede the one before. */
+export async function seedRevised(dir: string, times: number): Promise<void> {
+  const topic = revisedTopic(times);
+  const store = await openSqliteStore(dir, { clock: Date.now });
+  const stream = `topic-${WORKSPACE}-${topic}`;
+  let revision = -1;
+  const append = (events: readonly TopicEvent[]): Promise<unknown> => {
+    const expected = revision;
+    revision += events.length;
+    return store.append(
+      stream,
+      expected,
+      events.map((event, i) =>
+        recorded<TopicVocabulary>(topicCodec, event, `${stream}@${expected + 1 + i}`),
+      ),
+    );
+  };
+  try {
+    await append([{ type: 'TopicOpened', data: { topic, name: `What ${topic} is` } }]);
+    // The engine keeps the order in which they are handed over.
+    const successions = Array.from({ length: times }, (_, k) => succession(topic, k));
+    await concurrently(successions, AT_ONCE, append);
+  } finally {
+    await store.close();
+  }
+  await pastReactions(dir);
+}
+
+function succession(topic: string, k: number): TopicEvent[] {
+  const claim = revisionAt(topic, k);
+  const { decision_id, content_hash, supersedes } = claim;
+  const starts_at = new Date(Date.UTC(2024, 0, 1) + k * 60_000).toISOString();
+  return [
+    { type: 'DecisionProposed', data: claim },
+    {
+      type: 'DecisionApproved',
+      data: { decision_id, content_hash, reason: REASON, starts_at, supersedes },
+    },
+    ...supersedes.map(
+      (id) =>
+        ({
+          type: 'DecisionSuperseded',
+          data: { decision_id: id, by: decision_id, ends_at: starts_at },
+        }) as const,
+    ),
+  ];
+}
+
+function revisionAt(topic: string, k: number): Proposed {
+  const said = {
+    statement: `What is revised is settled at ${k}.`,
+    scope: {},
+    relations: [],
+    evidence: topicAt(0).claim.evidence,
+  };
+  const id = (n: number): string => `${topic}.${sha256(String(n)).slice(0, 12)}`;
+  const supersedes = k === 0 ? [] : [id(k - 1)];
+  return {
+    ...said,
+    decision_id: id(k),
+    supersedes,
+    content_hash: contentHash({ ...said, supersedes }),
+    reasons: [],
+    proposed_by: ACTOR.principal,
+    origin: `job_bench#${k}`,
+  };
 }
 
 /** As in a ledger of some age: reactions have nothing left to do when the server starts. */
@@ -120,6 +197,17 @@ async function pastReactions(dir: string): Promise<void> {
   await done.promise;
   await reactor.close();
   await reader.close();
+}
+
+function streamOf(n: number, approved: boolean): { stream: string; events: NewEvent[] } {
+  const { topic, events } = historyOf(n, approved);
+  const stream = `topic-${WORKSPACE}-${topic}`;
+  return {
+    stream,
+    events: events.map((event, i) =>
+      recorded<TopicVocabulary>(topicCodec, event, `${stream}@${i}`),
+    ),
+  };
 }
 
 function historyOf(n: number, approved: boolean): { topic: string; events: TopicEvent[] } {

@@ -1,4 +1,4 @@
-import type { Result } from './measure.js';
+import type { Line, Result } from './measure.js';
 
 const HEAD = [
   'row',
@@ -14,7 +14,9 @@ const HEAD = [
 ];
 
 /** For people; `results.json` has every run. */
-export function table(results: readonly Result[]): string {
+export function table(all: readonly Line[]): string {
+  const results = all.filter((line) => 'subject' in line);
+  const unmeasured = all.filter((line) => 'why' in line);
   const lines = [HEAD, ...results.map(cells)];
   const widths = HEAD.map((_, i) => Math.max(...lines.map((line) => line[i]?.length ?? 0)));
   const text = lines.map((line) =>
@@ -24,7 +26,8 @@ export function table(results: readonly Result[]): string {
       .trimEnd(),
   );
   const against = results.map((r) => `${r.id} is compared with ${r.against}`);
-  return [...text, '', ...against].join('\n');
+  const missing = unmeasured.map((l) => `${l.id}, ${l.work}: not measured: ${l.why}`);
+  return [...text, '', ...against, ...missing].join('\n');
 }
 
 function cells(r: Result): string[] {
@@ -38,7 +41,7 @@ function cells(r: Result): string[] {
     shown(r.reference.worst),
     r.ratio.median.toFixed(2),
     r.ratio.worst.toFixed(2),
-    `${r.bar.kind === 'atLeast' ? '≥' : '≤'} ${r.bar.ratio}`,
+    `${r.bar.kind === 'atLeast' ? '≥' : '≤'} ${'ratio' in r.bar ? r.bar.ratio : `${r.bar.value} ${r.unit}`}`,
     r.met ? 'met' : 'NOT MET',
   ];
 }

@@ -1,6 +1,7 @@
-import type { NewEvent, RecordedEvent } from '#event-store/event-store.js';
-import { openSqliteReader, openSqliteStore, type SqliteStore } from '#event-store/sqlite.js';
+import { openSqliteStore, type SqliteStore } from '#event-store/sqlite.js';
 import { concurrently } from '../measure.js';
+import { eventsAfter } from '../recorded.js';
+import type { Ran } from './commands.js';
 import { serve } from './program.js';
 
 // Reference of B1a: what the product appended, appended again to a ledger that was equal before, with nothing around it.
@@ -15,37 +16,23 @@ async function run(input: {
   from: string;
   after: number;
   width: number;
-}): Promise<{ perSecond: number; cpuUs: number }> {
+}): Promise<Pick<Ran, 'perSecond' | 'cpuUs' | 'allCpuUs'>> {
   const into = store;
   if (!into) throw new Error('not open');
   const events = await eventsAfter(input.from, input.after);
-  const before = process.threadCpuUsage();
+  const [before, allBefore] = [process.threadCpuUsage(), process.cpuUsage()];
   const started = performance.now();
   await concurrently(events, input.width, ({ stream, revision, event }) =>
     into.append(stream, revision - 1, [event]),
   );
   const took = performance.now() - started;
   const cpu = process.threadCpuUsage(before);
+  const allCpu = process.cpuUsage(allBefore);
   return {
     perSecond: (events.length / took) * 1_000,
     cpuUs: (cpu.user + cpu.system) / events.length,
+    allCpuUs: (allCpu.user + allCpu.system) / events.length,
   };
-}
-
-async function eventsAfter(dir: string, after: number) {
-  const reader = openSqliteReader(dir);
-  const found: { stream: string; revision: number; event: NewEvent }[] = [];
-  const options = { signal: new AbortController().signal, live: false };
-  for await (const batch of reader.follow(after, options))
-    for (const event of batch)
-      found.push({ stream: event.stream, revision: event.revision, event: asNew(event) });
-  await reader.close();
-  return found;
-}
-
-function asNew(event: RecordedEvent): NewEvent {
-  const { id, type, version, workspace, actor, causation, correlation, payload } = event;
-  return { id, type, version, workspace, actor, causation, correlation, payload };
 }
 
 async function close(): Promise<void> {

@@ -1,4 +1,5 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { setTimeout } from 'node:timers/promises';
 import { CommandBus } from '@nestjs/cqrs';
 import { Refusal } from '#kernel/refusal.js';
 import { ReviewDecision } from '#decisions/messages.js';
@@ -19,8 +20,11 @@ export interface Ran {
   perSecond: number;
   /** Of the main thread, for each command. */
   cpuUs: number;
+  /** Of all threads of the process, read models included. */
+  allCpuUs: number;
   /** Position of the log before the first command. */
   from: number;
+  /** Milliseconds. */
   loopDelayP99: number;
   /** Until the read models had seen everything, after the last acknowledgement. */
   settleMs: number;
@@ -61,20 +65,31 @@ async function run(input: Input): Promise<Ran> {
   const from = await ledger.store.end();
   const delay = monitorEventLoopDelay({ resolution: 1 });
   delay.enable();
-  const before = process.threadCpuUsage();
+  const [before, allBefore] = [process.threadCpuUsage(), process.cpuUsage()];
   const started = performance.now();
   await concurrently(commands, input.width, (command) => bus.execute(command));
   const took = performance.now() - started;
   const cpu = process.threadCpuUsage(before);
   delay.disable();
   await ledger.projector.reach(await ledger.store.end(), 120_000);
+  const allCpu = process.cpuUsage(allBefore);
   return {
     perSecond: (input.count / took) * 1_000,
     cpuUs: (cpu.user + cpu.system) / input.count,
+    allCpuUs: (allCpu.user + allCpu.system) / input.count,
     from,
     loopDelayP99: delay.percentile(99) / 1e6,
     settleMs: performance.now() - started - took,
   };
+}
+
+/** p99 of the event-loop delay in milliseconds while nothing is asked. */
+async function idle(ms: number): Promise<number> {
+  const delay = monitorEventLoopDelay({ resolution: 1 });
+  delay.enable();
+  await setTimeout(ms);
+  delay.disable();
+  return delay.percentile(99) / 1e6;
 }
 
 /** A stale review reads the stream, decides, and appends nothing. */
@@ -92,4 +107,4 @@ async function close(): Promise<void> {
   await opened().close();
 }
 
-serve({ open, run, close });
+serve({ open, run, idle, close });

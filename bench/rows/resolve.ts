@@ -1,15 +1,14 @@
 import type { Bench, Row } from '../bench.js';
 import { startProgram, startServer } from '../children.js';
-import { OWNER_KEY } from '../files.js';
-import { requestText, type Load, type Loaded } from '../http.js';
+import type { Load, Loaded } from '../http.js';
+import { decidedLedger } from '../ledgers.js';
 import { compare, inTurn } from '../measure.js';
-import { seedTopics, topicAt } from '../seed.js';
+import { ANSWERED, resolveRequest } from '../questions.js';
 
 const WIDTH = 64;
 const DECISIONS = 100_000;
 /** No divisor of `DECISIONS`: every request asks about another topic, near and far. */
 const STRIDE = 7_919;
-const PROTOCOL = '2026-07-28';
 
 /** B3: the decision in force, asked over MCP. */
 export const resolveOverMcp: Row = {
@@ -18,15 +17,8 @@ export const resolveOverMcp: Row = {
     const { rounds, each, warmUp } = bench.quick
       ? { rounds: 3, each: 2_000, warmUp: 2_000 }
       : { rounds: 7, each: 6_000, warmUp: 6_000 };
-    const dir = bench.dir();
-    const started = performance.now();
-    await seedTopics(dir, DECISIONS, true);
-    const seedS = (performance.now() - started) / 1_000;
+    const dir = await decidedLedger(bench, DECISIONS);
     const server = await startServer(bench, dir, 'B3');
-    bench.note(
-      `B3: ${DECISIONS} decisions appended in ${seedS.toFixed(1)} s; ` +
-        `first start, which projects them, ${(server.startMs / 1_000).toFixed(1)} s`,
-    );
     const clients = await startProgram(bench, 'load');
     const echo = await startProgram(bench, 'bare-echo');
 
@@ -35,7 +27,7 @@ export const resolveOverMcp: Row = {
         port,
         connections: WIDTH,
         requests: Array.from({ length: count }, (_, i) => question(first + i)),
-        expect: '"structuredContent":{"state":"verified"',
+        expect: ANSWERED,
       } satisfies Load);
     const { body } = await loaded(server.port, 0, warmUp);
     const reply = JSON.parse(bodyOf(body)) as Record<string, unknown>;
@@ -73,27 +65,7 @@ export const resolveOverMcp: Row = {
 };
 
 function question(i: number): string {
-  const { topic, claim } = topicAt((i * STRIDE) % DECISIONS);
-  const headers = {
-    authorization: `Bearer ${OWNER_KEY}`,
-    'mcp-protocol-version': PROTOCOL,
-    'mcp-method': 'tools/call',
-    'mcp-name': 'resolve_decision_state',
-  };
-  return requestText('/mcp', headers, {
-    method: 'tools/call',
-    params: {
-      name: 'resolve_decision_state',
-      arguments: { question: 'What is decided here?', topic, scope: claim.scope },
-      _meta: {
-        'io.modelcontextprotocol/protocolVersion': PROTOCOL,
-        'io.modelcontextprotocol/clientInfo': { name: 'precedent-bench', version: '1.0.0' },
-        'io.modelcontextprotocol/clientCapabilities': {},
-      },
-    },
-    jsonrpc: '2.0',
-    id: i,
-  });
+  return resolveRequest((i * STRIDE) % DECISIONS, i);
 }
 
 /** The JSON in a body that came in one chunk or with its length. */

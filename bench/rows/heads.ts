@@ -1,0 +1,123 @@
+import type { Bench, Row } from '../bench.js';
+import { startProgram, type Program } from '../children.js';
+import { decidedLedger, revisedLedger, topicsFor } from '../ledgers.js';
+import { compare, inTurn, type Result } from '../measure.js';
+import type { Asked } from '../programs/resolve.js';
+import { revisedTopic, topicAt } from '../seed.js';
+
+const SMALL = 1_000;
+/** No divisor of any number of topics here. */
+const STRIDE = 7_919;
+/** Decisions of a topic that an answer shows, the one in force among them. */
+const SHOWN = 21;
+const WORK = 'the decision of an exact topic, in process, p50';
+
+interface Plan {
+  rounds: number;
+  each: number;
+  decisions: number;
+  /** How often the much revised topic was decided. */
+  times: number;
+}
+
+/** B4: what is in force costs the same in a large ledger and after a long history. */
+export const heads: Row = {
+  ids: ['B4'],
+  async run(bench: Bench) {
+    const plan: Plan = bench.quick
+      ? { rounds: 3, each: 2_000, decisions: topicsFor(100_000), times: 3_334 }
+      : { rounds: 7, each: 5_000, decisions: 1_000_000, times: 33_334 };
+    const small = await opened(bench, await revisedLedger(bench, SMALL, [plan.times, SHOWN]));
+    const large = await opened(bench, await decidedLedger(bench, plan.decisions));
+    const results = [
+      await bySize(plan, large, small),
+      await byRevisions(plan, small, 'one with 1 decision and no history', (i) => topic(i, SMALL)),
+      await byRevisions(plan, small, `one with ${SHOWN} decisions, as many as are shown`, () =>
+        revised(SHOWN),
+      ),
+    ];
+    for (const program of [small, large]) {
+      await program.call('close');
+      await program.end();
+    }
+    return results;
+  },
+};
+
+async function opened(bench: Bench, dir: string): Promise<Program> {
+  const program = await startProgram(bench, 'resolve');
+  await program.call('open', dir);
+  return program;
+}
+
+function topic(i: number, of: number): Asked {
+  const { topic: id, claim } = topicAt((i * STRIDE) % of);
+  return { topic: id, scope: claim.scope };
+}
+
+function revised(times: number): Asked {
+  return { topic: revisedTopic(times), scope: {} };
+}
+
+/** Asks `each` questions a round, near and far, the first ones for warming up. */
+function asking(
+  { each }: Plan,
+  program: Program,
+  about: (i: number) => Asked,
+): (round: number) => Promise<number> {
+  return (round) =>
+    program.call(
+      'run',
+      Array.from({ length: each }, (_, i) => about(round * each + i)),
+    );
+}
+
+async function bySize(plan: Plan, large: Program, small: Program): Promise<Result> {
+  const subject = asking(plan, large, (i) => topic(i, plan.decisions));
+  const reference = asking(plan, small, (i) => topic(i, SMALL));
+  const runs = await warm(plan, subject, reference);
+  const at = plan.decisions.toLocaleString('en-US');
+  return compare(
+    {
+      id: 'B4',
+      work: `${WORK}, ${at} decisions`,
+      against: `the same among ${SMALL.toLocaleString('en-US')}`,
+      unit: 'µs',
+      bar: { kind: 'atMost', ratio: 1.3 },
+    },
+    runs.subject,
+    runs.reference,
+  );
+}
+
+async function byRevisions(
+  plan: Plan,
+  program: Program,
+  against: string,
+  other: (i: number) => Asked,
+): Promise<Result> {
+  const subject = asking(plan, program, () => revised(plan.times));
+  const runs = await warm(plan, subject, asking(plan, program, other));
+  const revisions = (3 * plan.times).toLocaleString('en-US');
+  return compare(
+    {
+      id: 'B4',
+      work: `${WORK}, a topic with ${revisions} revisions`,
+      against,
+      unit: 'µs',
+      bar: { kind: 'atMost', ratio: 1.3 },
+    },
+    runs.subject,
+    runs.reference,
+  );
+}
+
+async function warm(
+  { rounds }: Plan,
+  subject: (round: number) => Promise<number>,
+  reference: (round: number) => Promise<number>,
+) {
+  await subject(rounds);
+  await reference(rounds);
+  return inTurn(rounds, subject, reference);
+}

@@ -7,10 +7,13 @@ import {
   IsIn,
   IsInt,
   IsOptional,
+  Max,
+  Min,
   ValidateNested,
 } from 'class-validator';
 import type { Json } from '#kernel/json.js';
 import { Doc, IsPosition, IsScope, IsText, IsValue, IsWhen } from '#kernel/shape-decorators.js';
+import { PAGE_MAX } from './contract.js';
 
 /** Documented limits of one ingestion; all are refused before anything is stored. */
 export const INGEST_LIMITS = {
@@ -108,7 +111,9 @@ export class IngestInput {
   @IsText({ max: 100 })
   collection?: string;
 
-  @Doc('Reviewed records of `source`. Each quote must be in its text.')
+  @Doc(
+    'Reviewed records of `source`; each quote must be in its text. Left out: what the text marks as decisions becomes candidates. Empty: only the text is kept.',
+  )
   @IsOptional()
   @IsArray()
   @ArrayMaxSize(INGEST_LIMITS.records)
@@ -173,6 +178,16 @@ export class IngestReceipt {
 
 export class IngestionInput {
   @IsText({ max: 200 }) job_id!: string;
+  @Doc('The `next_cursor` of the page before.')
+  @IsOptional()
+  @IsText({ max: 500 })
+  cursor?: string;
+  @Doc('Records and findings in the page at most; default all, as far as the answer has room.')
+  @IsOptional()
+  @IsInt()
+  @Min(1)
+  @Max(PAGE_MAX)
+  limit?: number;
   @IsOptional() @IsPosition() at_least?: string;
 }
 
@@ -189,4 +204,8 @@ export class Ingestion {
   @IsWhen() submitted_at!: string;
   @IsOptional() @IsWhen() completed_at?: string;
   @IsPosition() position!: string;
+  @Doc('More records, or findings after the last of them.')
+  @IsOptional()
+  @IsText()
+  next_cursor?: string;
 }

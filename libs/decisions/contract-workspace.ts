@@ -27,6 +27,7 @@ class CallerView {
 class OntologyStatus {
   @Doc('0: none is active yet.') @IsInt() version!: number;
   @IsIn(['none', 'active']) status!: string;
+  @Doc('Proposals that can be approved.') @IsInt() open_proposals!: number;
 }
 
 class Counts {

@@ -1,22 +1,34 @@
 import { Controller } from '@nestjs/common';
 import { CommandBus, QueryBus } from '@nestjs/cqrs';
 import type { Caller } from '#kernel/context.js';
-import { CallerOf, Input, Operation } from '#http/operation.js';
+import { CallerOf, Input, Operation, PartOf } from '#http/operation.js';
 import { Answer, History, HistoryInput, ResolveInput } from './contract.js';
+import {
+  Conflicts,
+  ConflictsInput,
+  RateInput,
+  RateReceipt,
+  ResolveConflictInput,
+  ResolveConflictReceipt,
+} from './contract-conflicts.js';
 import { IngestInput, IngestReceipt, Ingestion, IngestionInput } from './contract-ingestion.js';
 import { Pending, PendingInput, ReviewInput, ReviewReceipt } from './contract-review.js';
 import { WorkspaceContext, WorkspaceContextInput } from './contract-workspace.js';
 import {
+  FindConflicts,
   GetDecisionHistory,
   GetIngestion,
   GetWorkspaceContext,
   ListPending,
+  RateAnswer,
+  ResolveConflict,
   ResolveDecisionState,
   ReviewDecision,
   SubmitIngestion,
 } from './messages.js';
 
 @Controller('v1')
+@PartOf('decisions')
 export class DecisionsController {
   constructor(
     private readonly commands: CommandBus,
@@ -68,5 +80,29 @@ export class DecisionsController {
   )
   review(@CallerOf() caller: Caller, @Input(ReviewInput) input: ReviewInput) {
     return this.commands.execute(new ReviewDecision(caller, input));
+  }
+
+  @Operation('GET', 'conflicts', 'Decisions that cannot both hold', ConflictsInput, Conflicts)
+  conflicts(@CallerOf() caller: Caller, @Input(ConflictsInput) input: ConflictsInput) {
+    return this.queries.execute(new FindConflicts(caller, input));
+  }
+
+  @Operation(
+    'POST',
+    'conflicts/:conflict_id/resolutions',
+    'Resolve or dismiss a conflict',
+    ResolveConflictInput,
+    ResolveConflictReceipt,
+  )
+  resolveConflict(
+    @CallerOf() caller: Caller,
+    @Input(ResolveConflictInput) input: ResolveConflictInput,
+  ) {
+    return this.commands.execute(new ResolveConflict(caller, input));
+  }
+
+  @Operation('POST', 'answers/:call_id/ratings', 'Rate a captured answer', RateInput, RateReceipt)
+  rate(@CallerOf() caller: Caller, @Input(RateInput) input: RateInput) {
+    return this.commands.execute(new RateAnswer(caller, input));
   }
 }

@@ -25,17 +25,27 @@ import {
   collectionOf,
   contentOf,
   dryRun,
+  extractedRecord,
   jobOf,
   manifestRecord,
+  markedDecisions,
   sourcesOf,
   textsOf,
   topicNames,
   type Text,
 } from './handlers-submission.js';
-import { ring } from './domain/topic-state.js';
+import { idInLine } from './domain/topic-merge.js';
+import { ring } from './domain/topic-refusals.js';
 import { SubmitIngestion } from './messages.js';
+import { ontologyAt } from './projections/ontology-queries.js';
 import { topicsNamed } from './projections/topics.js';
-import { ingestionStream, ingestionStreams, topicStream, topicStreams } from './streams.js';
+import {
+  homeTopic,
+  ingestionStream,
+  ingestionStreams,
+  topicStream,
+  topicStreams,
+} from './streams.js';
 
 @CommandHandler(SubmitIngestion)
 export class SubmitIngestionHandler implements ICommandHandler<SubmitIngestion> {
@@ -58,6 +68,7 @@ export class SubmitIngestionHandler implements ICommandHandler<SubmitIngestion> 
     if (before.state.status !== 'absent') return receiptOf(job, sources, before);
 
     const manifest = await this.manifestOf(caller, input, sources, texts);
+    await this.checkScopes(caller, manifest);
     await this.checkTargets(caller, manifest);
     const governor = isGovernor(caller);
     if (input.dry_run) {
@@ -80,6 +91,7 @@ export class SubmitIngestionHandler implements ICommandHandler<SubmitIngestion> 
       manifest_sha256,
       records_total: manifest.paths?.length ?? claimsIn(manifest),
       governor,
+      ...(caller.fourEyes ? { four_eyes: true } : {}),
       zone: this.models.now((reads) => workspaceView(reads, caller.workspace).zone),
       ...(input.request_id === undefined ? {} : { request_id: input.request_id }),
     };
@@ -96,10 +108,10 @@ export class SubmitIngestionHandler implements ICommandHandler<SubmitIngestion> 
   private async known(caller: Caller, plan: Plan): Promise<Map<string, string>> {
     const found = new Map<string, string>();
     for (const { topic, claim } of plan.topics.flat()) {
-      const stream = topicStream(caller.workspace, topic.id);
-      const { state } = await this.streams.load(topicStreams, stream);
-      const held = state.decisions.get(claim.decision_id);
-      if (held) found.set(held.id, held.status);
+      const home = await homeTopic(this.streams, caller.workspace, topic.id);
+      const { state } = await this.streams.load(topicStreams, topicStream(caller.workspace, home));
+      const held = state.decisions.get(idInLine(state, home, claim.decision_id));
+      if (held) found.set(claim.decision_id, held.status);
     }
     return found;
   }
@@ -113,8 +125,9 @@ export class SubmitIngestionHandler implements ICommandHandler<SubmitIngestion> 
     const collection = collectionOf(input);
     if (input.documents)
       return { collection, paths: input.documents.map((d) => d.path), sources, records: [] };
-    const topics = await this.topicsOf(caller, input.records ?? []);
-    const records = (input.records ?? []).map((record, i) =>
+    if (!input.records) return this.extracted(caller, collection, sources, texts[0]?.text ?? '');
+    const topics = await this.topicsOf(caller, input.records);
+    const records = input.records.map((record, i) =>
       manifestRecord(
         record,
         `records[${i}]`,
@@ -124,6 +137,29 @@ export class SubmitIngestionHandler implements ICommandHandler<SubmitIngestion> 
       ),
     );
     return { collection, sources, records };
+  }
+
+  /** Without records, a text is read for the decisions that it marks. A name that several topics bear assigns none of them. */
+  private async extracted(
+    caller: Caller,
+    collection: string,
+    sources: ManifestSource[],
+    text: string,
+  ): Promise<Manifest> {
+    const [source] = sources;
+    const { records, extraction } = markedDecisions(text, source?.document ?? '');
+    const topics = await this.models.read((reads) =>
+      records.map(({ topic }): ManifestRecord['topics'] => {
+        if (topic === undefined) return [];
+        const [only, ...more] = topicsNamed(reads, caller.workspace, topic);
+        if (!only) return [{ id: topicId(topic), name: topic }];
+        return more.length > 0 ? [] : [{ id: only.topic, name: only.name }];
+      }),
+    );
+    const taken = records.map((record, i) =>
+      extractedRecord(record, extraction.by, topics[i] ?? [], source?.source_id ?? '', text),
+    );
+    return { collection, sources, records: taken, extraction };
   }
 
   /** The topics that the records name: known ones by their id, others to be opened. */
@@ -147,13 +183,33 @@ export class SubmitIngestionHandler implements ICommandHandler<SubmitIngestion> 
     );
   }
 
+  /** A closed dimension takes only the values that the ontology declares. */
+  private async checkScopes(caller: Caller, { records }: Manifest): Promise<void> {
+    const ontology = await this.models.read((reads) => ontologyAt(reads, caller.workspace));
+    const issues = records.flatMap(({ scope }, i) =>
+      ontology.undeclared(scope).map((dimension) => ({
+        path: `records[${i}].scope.${dimension}`,
+        problem: `"${scope[dimension] ?? ''}" is no declared value of ${dimension}, which is closed`,
+      })),
+    );
+    const [first] = issues;
+    if (first)
+      throw new Refusal('invalid', 'undeclared_scope_value', `${first.path}: ${first.problem}`, {
+        path: first.path,
+        issues,
+        fix: 'use a value that get_ontology lists, or propose a new one with edit_ontology',
+      });
+  }
+
   /** A record may only replace decisions that exist in its topic and must close no ring (B08): decided on the present state, appended nowhere. */
   private async checkTargets(caller: Caller, manifest: Manifest): Promise<void> {
     const members = ringAmongRecords(manifest.records);
     if (members) throw ring(members.map((i) => `records[${i}]`));
     for (const [i, record] of manifest.records.entries())
       for (const target of record.supersedes.filter((t) => !t.startsWith('#'))) {
-        const topic = topicOf(target);
+        const began = topicOf(target);
+        const topic =
+          began === undefined ? undefined : await homeTopic(this.streams, caller.workspace, began);
         const known =
           topic !== undefined &&
           record.topics.some((t) => t.id === topic) &&

@@ -1,12 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { Inject } from '@nestjs/common';
 import { CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
-import { workspaceView } from '#access/index.js';
 import { originOf, Streams, type Origin } from '#event-store/streams.js';
 import { isGovernor, type Caller, type Clock } from '#kernel/context.js';
 import { derivedId } from '#kernel/json.js';
 import { Refusal, invalid } from '#kernel/refusal.js';
-import { whenMs } from '#kernel/time.js';
 import { ReadModels } from '#projections/read-models.js';
 import { CLOCK } from '#projections/tokens.js';
 import type { ReviewInput, ReviewReceipt } from './contract-review.js';
@@ -15,10 +13,12 @@ import { isUnassigned } from './domain/ingestion-plan.js';
 import type { TopicCommand } from './domain/topic.js';
 import type { Approval, Decision, Timing } from './domain/topic-state.js';
 import type { Proposed } from './domain/topic.events.js';
+import { staleRevision } from './domain/topic-refusals.js';
 import { ReviewDecision } from './messages.js';
 import { claimById } from './projections/claim-queries.js';
+import { timingFor } from './projections/timing.js';
 import { topicsNamed } from './projections/topics.js';
-import { topicStream, topicStreams } from './streams.js';
+import { homeTopic, topicStream, topicStreams } from './streams.js';
 
 @CommandHandler(ReviewDecision)
 export class ReviewDecisionHandler implements ICommandHandler<ReviewDecision> {
@@ -29,19 +29,25 @@ export class ReviewDecisionHandler implements ICommandHandler<ReviewDecision> {
   ) {}
 
   async execute({ caller, input }: ReviewDecision): Promise<ReviewReceipt> {
-    const topic = topicOf(input.decision_id) ?? '~';
+    const topic = await homeTopic(
+      this.streams,
+      caller.workspace,
+      topicOf(input.decision_id) ?? '~',
+    );
     const stream = topicStream(caller.workspace, topic);
     const { state } = await this.streams.load(topicStreams, stream);
     mayReview(caller, input, state.decisions.get(input.decision_id));
-    const { zone } = this.models.now((reads) => workspaceView(reads, caller.workspace));
-    const timing = { nowMs: this.clock(), toMs: (when: string) => whenMs(when, zone) };
+    const timing = (topic: string): Timing & FourEyes => ({
+      ...this.models.now((reads) => timingFor(reads, caller.workspace, topic, this.clock())),
+      fourEyes: caller.fourEyes ? caller.principal : undefined,
+    });
     const origin = originOf(caller, randomUUID());
     if (isUnassigned(topic) && input.action === 'approve')
       return assignTopic(this.streams, this.models, origin, input, timing);
     const done = await this.streams.execute(
       topicStreams,
       stream,
-      reviewCommand(input, timing),
+      reviewCommand(input, timing(topic)),
       origin,
     );
     return {
@@ -56,10 +62,17 @@ export class ReviewDecisionHandler implements ICommandHandler<ReviewDecision> {
   }
 }
 
-/** O-07: governing is for governors; O-13 ruling QO-13: a proposer may withdraw his own candidate. */
+type FourEyes = Pick<Approval, 'fourEyes'>;
+
+/** O-07: governing is for governors; QO-13: a proposer may withdraw his own candidate. */
 function mayReview(caller: Caller, input: ReviewInput, decision: Decision | undefined): void {
-  if (isGovernor(caller)) return;
   if (input.action === 'retract' && decision?.proposedBy === caller.principal) return;
+  assertGovernor(caller, input.action);
+}
+
+/** O-06, O-07: refused to everybody who does not govern decisions under the organisation's mode. */
+export function assertGovernor(caller: Caller, action: string): void {
+  if (isGovernor(caller)) return;
   throw new Refusal(
     'forbidden',
     'requires_governor',
@@ -68,13 +81,13 @@ function mayReview(caller: Caller, input: ReviewInput, decision: Decision | unde
       : 'in this organisation’s mode only an admin or owner governs decisions',
     {
       path: 'action',
-      issues: [{ path: 'action', problem: `${input.action} needs a governor` }],
+      issues: [{ path: 'action', problem: `${action} needs a governor` }],
       fix: 'ask an admin or owner of the workspace; list_pending_decisions shows what waits',
     },
   );
 }
 
-function reviewCommand(input: ReviewInput, timing: Timing): TopicCommand {
+function reviewCommand(input: ReviewInput, timing: Timing & FourEyes): TopicCommand {
   const { decision_id: decisionId, reason } = input;
   refuseForeignFields(input);
   switch (input.action) {
@@ -94,7 +107,7 @@ function reviewCommand(input: ReviewInput, timing: Timing): TopicCommand {
   }
 }
 
-function approvalOf(input: ReviewInput, timing: Timing): Omit<Approval, 'decisionId'> {
+function approvalOf(input: ReviewInput, timing: Timing & FourEyes): Omit<Approval, 'decisionId'> {
   return {
     reason: input.reason,
     supersedes: input.supersedes,
@@ -127,7 +140,7 @@ async function assignTopic(
   models: ReadModels,
   origin: Origin,
   input: ReviewInput,
-  timing: Timing,
+  timing: (topic: string) => Timing & FourEyes,
 ): Promise<ReviewReceipt> {
   const waiting = topicOf(input.decision_id) ?? '';
   const { workspace } = origin;
@@ -145,9 +158,8 @@ async function assignTopic(
           : { topic: topicId(input.topic), name: input.topic }),
     };
   });
-  const held = (
-    await streams.load(topicStreams, topicStream(workspace, waiting))
-  ).state.decisions.get(input.decision_id);
+  const { state } = await streams.load(topicStreams, topicStream(workspace, waiting));
+  const held = state.decisions.get(input.decision_id);
   if (!view || !held) throw unknown(input.decision_id);
   if (!topic)
     throw new Refusal('invalid', 'topic_unassigned', 'the candidate has no topic yet', {
@@ -156,11 +168,7 @@ async function assignTopic(
       fix: 'name the topic that it decides about',
     });
   if (input.content_hash !== undefined && input.content_hash !== held.contentHash)
-    throw invalid(
-      'content_hash',
-      `the candidate has the hash ${held.contentHash}`,
-      'inspect it again',
-    );
+    throw staleRevision(state, input.content_hash, held);
   const claim = moved(view, topic.topic, held);
   const there = await streams.load(topicStreams, topicStream(workspace, topic.topic));
   const twin = there.state.decisions.get(claim.decision_id);
@@ -184,7 +192,7 @@ async function assignTopic(
       name: topic.name,
       aliases: [topic.name],
       claim,
-      approval: approvalOf(input, timing),
+      approval: approvalOf(input, timing(topic.topic)),
     },
     origin,
   );

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Caller } from '#kernel/context.js';
 import { canonicalJson, derivedId, sha256 } from '#kernel/json.js';
 import { Refusal, invalid } from '#kernel/refusal.js';
-import { sourceId, verifyQuote } from '#sources/index.js';
+import { QUOTE_MAX, sourceId, verifyQuote } from '#sources/index.js';
 import {
   INGEST_LIMITS,
   type IngestInput,
@@ -10,6 +10,7 @@ import {
   type RecordInput,
   type RecordOutcome,
 } from './contract-ingestion.js';
+import { EXTRACTOR, extractDecisions, type Extracted } from './domain/extract.js';
 import type {
   Manifest,
   ManifestRecord,
@@ -163,6 +164,39 @@ export function manifestRecord(
     });
   });
   return { ...said, topics, scope, supersedes, evidence: found };
+}
+
+/** The decisions that a text marks, as candidates (QO-9). */
+export interface MarkedDecisions {
+  records: Extracted[];
+  extraction: NonNullable<Manifest['extraction']>;
+}
+
+export function markedDecisions(text: string, document: string): MarkedDecisions {
+  const { records, findings } = extractDecisions(text, document);
+  return { records, extraction: { by: `${EXTRACTOR.name}@${EXTRACTOR.version}`, findings } };
+}
+
+export function extractedRecord(
+  record: Extracted,
+  by: string,
+  topics: ManifestRecord['topics'],
+  source_id: string,
+  text: string,
+): ManifestRecord {
+  const { statement, start, end, decided_at } = record;
+  const excerpt = text.slice(start, end);
+  if (excerpt.length > QUOTE_MAX) throw new Error(`an extracted quote of ${excerpt.length}`);
+  return {
+    statement,
+    ...(decided_at === undefined ? {} : { decided_at }),
+    topics,
+    scope: {},
+    supersedes: [],
+    status: 'candidate',
+    evidence: [{ source_id, excerpt, start, end, verbatim: true }],
+    reasons: [...record.reasons, `extracted_by ${by}`],
+  };
 }
 
 /** `known`: state of the planned claims that are recorded already. */

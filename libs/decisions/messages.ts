@@ -2,11 +2,21 @@ import { Command, Query } from '@nestjs/cqrs';
 import type { Caller } from '#kernel/context.js';
 import type { Answer, History, HistoryInput, ResolveInput } from './contract.js';
 import type {
+  Conflicts,
+  ConflictsInput,
+  RateInput,
+  RateReceipt,
+  ResolveConflictInput,
+  ResolveConflictReceipt,
+} from './contract-conflicts.js';
+import type {
   IngestInput,
   IngestReceipt,
   Ingestion,
   IngestionInput,
 } from './contract-ingestion.js';
+import type { EditOntologyInput, OntologyInput, StartOntologyInput } from './contract-ontology.js';
+import type { EditOntologyReceipt, Ontology, OntologyReceipt } from './contract-ontology-view.js';
 import type { Pending, PendingInput, ReviewInput, ReviewReceipt } from './contract-review.js';
 import type { WorkspaceContext, WorkspaceContextInput } from './contract-workspace.js';
 
@@ -19,7 +29,7 @@ export class GetWorkspaceContext extends Query<WorkspaceContext> {
   }
 }
 
-/** With a `request_id` the answer is kept, and given again for the same question. */
+/** With a `request_id` the answer is kept, and given again for the same question; with capture on it can be rated too. */
 export class ResolveDecisionState extends Query<Answer> {
   constructor(
     readonly caller: Caller,
@@ -69,6 +79,61 @@ export class ReviewDecision extends Command<ReviewReceipt> {
   constructor(
     readonly caller: Caller,
     readonly input: ReviewInput,
+  ) {
+    super();
+  }
+}
+
+export class FindConflicts extends Query<Conflicts> {
+  constructor(
+    readonly caller: Caller,
+    readonly input: ConflictsInput,
+  ) {
+    super();
+  }
+}
+
+export class ResolveConflict extends Command<ResolveConflictReceipt> {
+  constructor(
+    readonly caller: Caller,
+    readonly input: ResolveConflictInput,
+  ) {
+    super();
+  }
+}
+
+export class RateAnswer extends Command<RateReceipt> {
+  constructor(
+    readonly caller: Caller,
+    readonly input: RateInput,
+  ) {
+    super();
+  }
+}
+
+/** Proposes; approval is always a command of its own. */
+export class StartOntology extends Command<OntologyReceipt> {
+  constructor(
+    readonly caller: Caller,
+    readonly input: StartOntologyInput,
+  ) {
+    super();
+  }
+}
+
+export class EditOntology extends Command<EditOntologyReceipt> {
+  constructor(
+    readonly caller: Caller,
+    readonly input: EditOntologyInput,
+  ) {
+    super();
+  }
+}
+
+export class GetOntology extends Query<Ontology> {
+  constructor(
+    readonly caller: Caller,
+    readonly input: OntologyInput,
   ) {
     super();
   }

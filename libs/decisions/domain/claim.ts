@@ -1,5 +1,6 @@
 import { canonicalJson, sha256 } from '#kernel/json.js';
 import { foldName } from '#kernel/text.js';
+import { FLAT, type IsWithin } from './hierarchy.js';
 import type { Proposed, Scope } from './topic.events.js';
 
 /** Half-open interval of valid time, in milliseconds UTC. */
@@ -11,24 +12,58 @@ export interface Validity {
 /** `none`: some shared dimension differs. `equal`, or one is a strict exception inside the other, or they cross. */
 export type ScopeRelation = 'none' | 'equal' | 'narrower' | 'wider' | 'crossing';
 
-/** How scope `a` stands to scope `b`; a dimension that is not named is not restricted (QO-3). */
-export function compareScopes(a: Scope, b: Scope): ScopeRelation {
-  const shared = Object.keys(a).filter((dimension) => dimension in b);
-  if (shared.some((dimension) => a[dimension] !== b[dimension])) return 'none';
-  const onlyA = Object.keys(a).length > shared.length;
-  const onlyB = Object.keys(b).length > shared.length;
-  if (onlyA && onlyB) return 'crossing';
-  if (onlyA) return 'narrower';
-  return onlyB ? 'wider' : 'equal';
+/**
+ * How scope `a` stands to scope `b`; a dimension that is not named is not restricted (QO-3). Two values of a dimension are nested or
+ * apart: a hierarchy is a tree.
+ */
+export function compareScopes(a: Scope, b: Scope, isWithin: IsWithin = FLAT): ScopeRelation {
+  let narrower = restrictsMore(a, b);
+  let wider = restrictsMore(b, a);
+  for (const dimension of Object.keys(a)) {
+    if (!Object.hasOwn(b, dimension)) continue;
+    const relation = compareValues(dimension, a[dimension], b[dimension], isWithin);
+    if (relation === 'none') return 'none';
+    narrower ||= relation === 'narrower';
+    wider ||= relation === 'wider';
+  }
+  if (narrower && wider) return 'crossing';
+  if (narrower) return 'narrower';
+  return wider ? 'wider' : 'equal';
 }
 
-/** A decision made for `claimed` holds for a case described by `asked`: each restriction is met. */
-export function covers(claimed: Scope, asked: Scope): boolean {
-  return Object.entries(claimed).every(([dimension, value]) => asked[dimension] === value);
+/** Values within each other are one value in two spellings. */
+function compareValues(
+  dimension: string,
+  a = '',
+  b = '',
+  isWithin: IsWithin,
+): Exclude<ScopeRelation, 'crossing'> {
+  if (a === b) return 'equal';
+  const above = isWithin(dimension, b, a);
+  if (isWithin(dimension, a, b)) return above ? 'equal' : 'narrower';
+  return above ? 'wider' : 'none';
 }
 
+function restrictsMore(a: Scope, b: Scope): boolean {
+  return Object.keys(a).some((dimension) => !Object.hasOwn(b, dimension));
+}
+
+/** A decision made for `claimed` holds for a case described by `asked`: each restriction is met, by the value itself or by one below it. */
+export function covers(claimed: Scope, asked: Scope, isWithin: IsWithin = FLAT): boolean {
+  return Object.entries(claimed).every(([dimension, value]) => {
+    const given = Object.hasOwn(asked, dimension) ? asked[dimension] : undefined;
+    return given !== undefined && isWithin(dimension, given, value);
+  });
+}
+
+/** They have a moment in common; an empty interval has none with any other. */
 export function overlap(a: Validity, b: Validity): boolean {
-  return a.startMs < b.endMs && b.startMs < a.endMs;
+  return Math.max(a.startMs, b.startMs) < Math.min(a.endMs, b.endMs);
+}
+
+/** `inner` lies wholly in `outer`. */
+export function within(inner: Validity, outer: Validity): boolean {
+  return outer.startMs <= inner.startMs && inner.endMs <= outer.endMs;
 }
 
 /** What a claim says, in comparable form: its value where it has one, else its statement. */

@@ -9,6 +9,7 @@ import {
   type PlannedClaim,
   type Said,
 } from './ingestion-plan.js';
+import { idInLine } from './topic-merge.js';
 import type { Topic } from './topic-state.js';
 import type { Evidence, Relation } from './topic.events.js';
 
@@ -34,6 +35,16 @@ export function replacingOwnHead(planned: PlannedClaim, topic: Topic): PlannedCl
   const supersedes = [...new Set([...planned.claim.supersedes, ...own])];
   if (own.length === 0) return planned;
   return { ...planned, claim: withLinks(planned, supersedes, planned.claim.relations) };
+}
+
+/** The claim under the ids that the topic knows, where topics were merged since it was planned or handed in before. */
+export function asKnown(planned: PlannedClaim, home: string, topic: Topic): PlannedClaim {
+  if (topic.absorbed.size === 0) return planned;
+  const { claim } = planned;
+  const known = (id: string): string => idInLine(topic, home, id);
+  const relations = claim.relations.map((r) => ({ ...r, decision_id: known(r.decision_id) }));
+  const linked = withLinks(planned, claim.supersedes.map(known), relations);
+  return { ...planned, claim: { ...linked, decision_id: known(claim.decision_id) } };
 }
 
 interface Reading {

@@ -10,6 +10,8 @@ export interface Manifest {
   /** Present for a folder: `sources[i]` is the document at `paths[i]`. */
   paths?: string[];
   records: ManifestRecord[];
+  /** Present where no records were given: what reader took them from the text, and what it has to say. */
+  extraction?: { by: string; findings: FindingData[] };
 }
 
 export interface ManifestSource {
@@ -37,6 +39,8 @@ export interface ManifestRecord {
   supersedes: string[];
   status: 'candidate' | 'approved';
   evidence: Evidence[];
+  /** Further reasons why it waits. */
+  reasons?: string[];
 }
 
 export interface PlannedClaim {
@@ -54,9 +58,9 @@ export interface Plan {
   findings: FindingData[];
 }
 
-/** Topic that holds the candidates of one ingestion which name none; it is no topic that can be asked about. */
-export function unassignedTopic(job: string): string {
-  return `~${job}`;
+/** Topic that holds the candidates of one ingestion, or those taken from one text, which name none; it is no topic that can be asked about. */
+export function unassignedTopic(of: string): string {
+  return `~${of}`;
 }
 
 export function isUnassigned(topic: string): boolean {
@@ -86,11 +90,13 @@ export function planRecords(
   manifest: Manifest,
   { governor, job }: { governor: boolean; job: string },
 ): Plan {
-  const unassigned = { id: unassignedTopic(job), name: 'unassigned' };
+  // What is taken from the same text again is recognised as the same.
+  const of = manifest.extraction ? (manifest.sources[0]?.source_id ?? job) : job;
+  const unassigned = { id: unassignedTopic(of), name: 'unassigned' };
   const claims = manifest.records.flatMap((record, index) =>
     (record.topics.length > 0 ? record.topics : [unassigned]).map((topic): PlannedClaim => {
       const reasons = reasonsOf(record, governor, isUnassigned(topic.id));
-      const { topics: _topics, status: _status, supersedes, ...said } = record;
+      const { topics: _topics, status: _status, reasons: _reasons, supersedes, ...said } = record;
       return {
         index,
         topic: { ...topic, aliases: isUnassigned(topic.id) ? [] : [topic.name] },
@@ -107,12 +113,13 @@ export function planRecords(
       };
     }),
   );
-  return { topics: byTopic(claims), skipped: [], findings: [] };
+  return { topics: byTopic(claims), skipped: [], findings: manifest.extraction?.findings ?? [] };
 }
 
 function reasonsOf(record: ManifestRecord, governor: boolean, unassigned: boolean): string[] {
-  if (unassigned) return ['topic_unassigned'];
-  if (record.status === 'candidate') return ['awaiting_review'];
+  const more = record.reasons ?? [];
+  if (unassigned) return ['topic_unassigned', ...more];
+  if (record.status === 'candidate') return ['awaiting_review', ...more];
   return [
     ...(governor ? [] : ['requires_governor']),
     ...(record.evidence.length > 0 ? [] : ['evidence_unverified']),

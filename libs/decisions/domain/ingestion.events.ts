@@ -16,9 +16,22 @@ const vocabulary = {
       records_total: t.Integer(),
       /** Whether the submitter governed decisions at that moment. */
       governor: t.Boolean(),
+      /** True: the organisation wanted another person than the proposer to approve. */
+      four_eyes: t.Optional(t.Boolean()),
       /** Zone in which dates without a time are read. */
       zone: t.String(),
       request_id: t.Optional(t.String()),
+    }),
+  },
+  /** A further reader took candidates from the text, beside those that were handed in or marked. */
+  IngestionExtracted: {
+    version: 1,
+    schema: t.Object({
+      /** The reader, as its candidates name it. */
+      by: t.String(),
+      /** Blob with what it found, as records, and what there is to say of it. */
+      reading_sha256: t.String(),
+      records: t.Integer(),
     }),
   },
   IngestionRecordStored: {

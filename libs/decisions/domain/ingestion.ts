@@ -8,6 +8,8 @@ export type Ingestion =
       status: 'running' | 'completed';
       content: string;
       total: number;
+      /** Blob with what a further reader found, once it has read. */
+      reading?: string;
       /** Records whose outcome is known, each in its topic. */
       done: Set<string>;
       counts: { stored: number; skipped: number; queued: number };
@@ -15,13 +17,18 @@ export type Ingestion =
 
 export type IngestionCommand =
   | { type: 'Submit'; submission: Submitted }
+  | { type: 'Extract'; by: string; reading: string; records: number }
   | { type: 'Report'; outcomes: readonly OutcomeEvent[] }
   | { type: 'Complete'; findings: readonly FindingData[] };
+
+type Extract = IngestionCommand & { type: 'Extract' };
 
 function decide(command: IngestionCommand, job: Ingestion): IngestionEvent[] {
   if (command.type === 'Submit') return submit(command.submission, job);
   if (job.status !== 'running') return [];
   switch (command.type) {
+    case 'Extract':
+      return job.reading === undefined ? [extracted(command)] : [];
     case 'Report':
       return command.outcomes.filter((o) => !job.done.has(keyOf(o.data)));
     case 'Complete':
@@ -31,6 +38,10 @@ function decide(command: IngestionCommand, job: Ingestion): IngestionEvent[] {
     default:
       return unreachable(command);
   }
+}
+
+function extracted({ by, reading, records }: Extract): IngestionEvent {
+  return { type: 'IngestionExtracted', data: { by, reading_sha256: reading, records } };
 }
 
 /** The same content under the same key is the same job (B01); other content is refused (B02). */
@@ -66,6 +77,10 @@ function evolve(job: Ingestion, event: IngestionEvent): Ingestion {
     };
   if (job.status === 'absent') return job;
   switch (event.type) {
+    case 'IngestionExtracted':
+      job.reading = event.data.reading_sha256;
+      job.total += event.data.records;
+      return job;
     case 'IngestionRecordStored':
       return counted(job, keyOf(event.data), 'stored');
     case 'IngestionRecordSkipped':

@@ -2,7 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { FOREVER } from '#kernel/time.js';
 import { compareScopes, covers } from './claim.js';
-import { resolve, type ClaimView, type Question } from './resolver.js';
+import type { ClaimView } from './claim-view.js';
+import { resolve, type Question } from './resolver.js';
 
 const ALL = { position: Infinity, ms: Infinity };
 const at = (date: string): number => Date.parse(date);
@@ -133,8 +134,9 @@ describe('states', () => {
   });
 });
 
+const general = view('general', {});
+
 describe('scope (QO-3)', () => {
-  const general = view('general', {});
   const team = view('team', { scope: { team: 'a' } });
   const both = view('both', { scope: { team: 'a', region: 'eu' } });
   const region = view('region', { scope: { region: 'eu' } });
@@ -159,6 +161,91 @@ describe('scope (QO-3)', () => {
     const result = ask([team, region]);
     expect(result.state).toBe('insufficient_evidence');
     expect(result.alternatives).toHaveLength(2);
+  });
+});
+
+describe('several that hold at once', () => {
+  const a = view('A', { statement: 'x', value: 1, scope: { team: 'a' }, n: 2 });
+  const b = view('B', { statement: 'y', value: 1, scope: { region: 'eu' }, n: 1 });
+  const c = view('C', { statement: 'z', value: 2, scope: { region: 'eu' }, n: 3 });
+  const scope = { team: 'a', region: 'eu' };
+  const conflict = (how: 'resolved' | 'dismissed', position: number) => ({
+    conflict_id: 'C.c1',
+    topic: 'terms',
+    kind: 'overlapping_scopes',
+    claims: ['A', 'C'],
+    would_be_resolved_by: [],
+    opened: fact(4),
+    closed: { ...fact(position), how, reason: 'both are meant' },
+  });
+
+  it('QO-24: the same value in crossing scopes is one answer; the first approved stands for it', () => {
+    const result = ask([a, b], { scope });
+    expect(result).toMatchObject({ state: 'verified', decision: { decision_id: 'B' } });
+    expect(result.alternatives.map((x) => x.decision_id)).toEqual(['A']);
+    expect(result.reason).toContain('2 approved decisions say the same');
+  });
+
+  it('B13: one other value among them and nothing is ranked', () => {
+    const result = ask([a, b, c], { scope });
+    expect(result.state).toBe('contested');
+    expect(result.alternatives).toHaveLength(3);
+  });
+
+  it('O-33: a dismissed conflict ends the contest from the moment on that it was recorded', () => {
+    const given = { scope, conflicts: [conflict('dismissed', 9)] };
+    expect(ask([a, c], given)).toMatchObject({
+      state: 'verified',
+      decision: { decision_id: 'A' },
+      alternatives: [{ decision_id: 'C' }],
+    });
+    expect(ask([a, c], { ...given, known: { position: 8, ms: Infinity } }).state).toBe('contested');
+    expect(ask([a, c], { scope, conflicts: [conflict('resolved', 9)] }).state).toBe('contested');
+  });
+
+  it('QO-3: with a hierarchy a value holds for those below it, and the nearer one wins', () => {
+    const isWithin = (_d: string, value: string, above: string) =>
+      value === above || (value === 'de' && above === 'eu');
+    const de = view('DE', { scope: { region: 'de' } });
+    const eu = view('EU', { scope: { region: 'eu' } });
+    const at = (region: string) => ask([eu, de], { scope: { region }, isWithin });
+    expect(at('de').decision?.decision_id).toBe('DE');
+    expect(at('eu').decision?.decision_id).toBe('EU');
+    expect(ask([eu], { scope: { region: 'de' }, isWithin }).decision?.decision_id).toBe('EU');
+    expect(ask([eu], { scope: { region: 'de' } }).state).toBe('insufficient_evidence');
+  });
+
+  it('QO-2: a head whose excerpts stand in no captured source any more is insufficient evidence', () => {
+    const gone = ask([general], { verifies: () => false });
+    expect(gone.state).toBe('insufficient_evidence');
+    expect(gone.reason).toContain('in no captured source any more');
+    const confirmed = view('general', {
+      confirmations: [
+        {
+          ...fact(7),
+          decision_id: 'again',
+          evidence: [{ source_id: 'other', excerpt: 'x', start: 0, end: 1, verbatim: true }],
+        },
+      ],
+    });
+    const verifies = (e: { source_id: string }) => e.source_id === 'other';
+    expect(ask([confirmed], { verifies }).state).toBe('verified');
+    expect(ask([confirmed], { verifies, known: { position: 6, ms: Infinity } }).state).toBe(
+      'insufficient_evidence',
+    );
+  });
+
+  it('what its own approval left no time is no history', () => {
+    const end = {
+      ...fact(10),
+      kind: 'superseded' as const,
+      fromMs: at('2020-01-01'),
+      successor: 'B',
+    };
+    const never = view('N', { n: 10, ends: [{ ...end, atOnce: true }] });
+    expect(ask([never, B]).history).toEqual([]);
+    const later = view('N', { n: 10, ends: [{ ...end, ...fact(11) }] });
+    expect(ask([later, B]).history).toHaveLength(1);
   });
 });
 

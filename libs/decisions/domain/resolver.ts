@@ -1,54 +1,18 @@
-import type { Json } from '#kernel/json.js';
-import { compareScopes, covers } from './claim.js';
-import type { Evidence, Relation, Scope } from './topic.events.js';
-
-/** How far the knowledge reaches that an answer may use: facts recorded later do not exist for it. */
-export interface Known {
-  position: number;
-  ms: number;
-}
-
-interface Fact {
-  position: number;
-  /** When it was recorded. */
-  ms: number;
-  at: string;
-  by: string;
-}
-
-/** A claim with everything that ever happened to it; `resolve` decides what of it counts. */
-export interface ClaimView {
-  decision_id: string;
-  topic: string;
-  statement: string;
-  value?: Json;
-  scope: Scope;
-  effective_from?: string;
-  effective_to?: string;
-  decided_at?: string;
-  document?: string;
-  evidence: Evidence[];
-  relations: Relation[];
-  content_hash: string;
-  reasons: string[];
-  proposed: Fact;
-  approval?: Fact & { revision: number; reason: string; startMs: number; endMs: number };
-  /** At most one of them is not a supersession. `fromMs`: valid time at which it ended. */
-  ends: (Fact & { kind: EndKind; fromMs: number; successor?: string; reason?: string })[];
-  confirmations: (Fact & { decision_id: string; evidence: Evidence[] })[];
-}
-
-export type EndKind = 'superseded' | 'revoked' | 'rejected' | 'retracted' | 'confirming';
-
-export interface ConflictView {
-  conflict_id: string;
-  topic: string;
-  kind: string;
-  claims: string[];
-  would_be_resolved_by: string[];
-  opened: Fact;
-  closed?: Fact & { winner?: string; reason: string };
-}
+import { compareScopes, covers, meaningOf } from './claim.js';
+import {
+  evidenceOf,
+  everHeld,
+  isOpen,
+  seen,
+  validity,
+  type ClaimView,
+  type ConflictView,
+  type Known,
+} from './claim-view.js';
+import { FLAT, type IsWithin } from './hierarchy.js';
+import { afterLast, idsOf, since } from './resolver-reasons.js';
+import { pairOf, pairsOf } from './topic-state.js';
+import type { Evidence, Scope } from './topic.events.js';
 
 export type State = 'verified' | 'contested' | 'insufficient_evidence' | 'unknown';
 
@@ -57,7 +21,7 @@ export interface Resolution {
   /** A sentence: why this state. */
   reason: string;
   decision?: ClaimView;
-  /** Decisions in force that the question leaves open between, or that need a scope to apply. */
+  /** Decisions in force beside it: contradicting ones, ones that say the same or are compatible, or ones that need a scope to apply. */
   alternatives: ClaimView[];
   conflicts: ConflictView[];
   /** Decisions that were in force and no longer are, latest first. */
@@ -70,59 +34,94 @@ export interface Question {
   scope: Scope | undefined;
   asOfMs: number;
   known: Known;
+  /** Default: no dimension has a hierarchy. */
+  isWithin?: IsWithin;
+  /** Whether an excerpt still stands in a captured source. Default: it does. */
+  verifies?: (evidence: Evidence) => boolean;
 }
 
 /**
  * What is decided for a topic at a valid time, as far as was known at a recorded time (QO-2, QO-3).
- * Never ranks two heads: where more than one decision holds and none is a strict exception to the other, it says so.
+ * Never ranks two heads: where decisions of different meaning hold and none is a strict exception to the other, it says so.
  */
 export function resolve(question: Question): Resolution {
-  const claims = question.claims.filter((c) => seen(c.proposed, question.known));
-  const inForce = claims.filter((c) => holds(c, question));
-  const applicable = inForce.filter((c) => covers(c.scope, question.scope ?? {}));
+  const { known, isWithin = FLAT } = question;
+  const claims = question.claims.filter((c) => seen(c.proposed, known));
+  const inForce = claims.filter((c) => holds(c, question)).sort(byApproval);
+  const applicable = inForce.filter((c) => covers(c.scope, question.scope ?? {}, isWithin));
   const narrowest = applicable.filter(
-    (c) => !applicable.some((other) => compareScopes(other.scope, c.scope) === 'narrower'),
+    (c) =>
+      !applicable.some((other) => compareScopes(other.scope, c.scope, isWithin) === 'narrower'),
   );
-  const conflicts = question.conflicts.filter((c) => open(c, question.known));
-  const touching = conflicts.filter(
-    (c) => c.claims.filter((id) => narrowest.some((n) => n.decision_id === id)).length > 1,
+  const rest = {
+    conflicts: question.conflicts.filter((c) => isOpen(c, known)),
+    history: historyOf(claims, question),
+  };
+  const [first, ...others] = narrowest;
+  if (!first) return { ...nothing(claims, inForce, question), ...rest };
+  const compatible = compatiblePairs(question);
+  const contradicting = pairsOf(narrowest.map((c) => c.decision_id)).some(
+    ([a, b]) => !compatible.has(pairOf(a, b)) && meaning(narrowest, a) !== meaning(narrowest, b),
   );
-  const rest = { conflicts, history: historyOf(claims, question) };
-  const [only, ...others] = narrowest;
-  if (!only) return { ...nothing(claims, inForce, question), ...rest };
-  if (others.length > 0 || touching.length > 0)
+  if (contradicting)
     return {
       state: 'contested',
-      reason: `${narrowest.length} decisions hold at once and none supersedes the other: ${narrowest.map((c) => c.decision_id).join(', ')}.`,
+      reason: `${narrowest.length} decisions hold at once and none supersedes the other: ${idsOf(narrowest)}.`,
       alternatives: narrowest,
       ...rest,
     };
-  const verified = only.evidence.length > 0;
+  return { ...together([first, ...others], question), ...rest };
+}
+
+function byApproval(a: ClaimView, b: ClaimView): number {
+  return (a.approval?.position ?? 0) - (b.approval?.position ?? 0);
+}
+
+function meaning(claims: readonly ClaimView[], id: string): string | undefined {
+  const claim = claims.find((c) => c.decision_id === id);
+  return claim && meaningOf(claim);
+}
+
+/** Pairs that a governor found not to be incompatible, as far as was known. */
+function compatiblePairs({ conflicts, known }: Question): Set<string> {
+  return new Set(
+    conflicts
+      .filter((c) => c.closed?.how === 'dismissed' && seen(c.closed, known))
+      .flatMap((c) => pairsOf(c.claims))
+      .map((pair) => pairOf(...pair)),
+  );
+}
+
+/** Decisions that do not contradict one another. The first that is supported stands for all; the rest is shown beside it. */
+function together(
+  claims: readonly [ClaimView, ...ClaimView[]],
+  question: Question,
+): Pick<Resolution, 'state' | 'reason' | 'decision' | 'alternatives'> {
+  const decision = claims.find((c) => supports(c, question) > 0) ?? claims[0];
+  const alternatives = claims.filter((c) => c !== decision);
+  const excerpts = supports(decision, question);
+  if (excerpts === 0) {
+    const stated = decision.evidence.length > 0;
+    return {
+      state: 'insufficient_evidence',
+      reason: stated
+        ? `${decision.decision_id} is approved, but its excerpts are in no captured source any more.`
+        : `${decision.decision_id} is approved, but no excerpt supports it.`,
+      decision,
+      alternatives,
+    };
+  }
   return {
-    state: verified ? 'verified' : 'insufficient_evidence',
-    reason: verified ? since(only) : `${only.decision_id} is approved, but no excerpt supports it.`,
-    decision: only,
-    alternatives: [],
-    ...rest,
+    state: 'verified',
+    reason: since(decision, alternatives, excerpts),
+    decision,
+    alternatives,
   };
 }
 
-function seen(fact: { position: number; ms: number }, known: Known): boolean {
-  return fact.position <= known.position && fact.ms <= known.ms;
-}
-
-function open(conflict: ConflictView, known: Known): boolean {
-  return seen(conflict.opened, known) && !(conflict.closed && seen(conflict.closed, known));
-}
-
-/** Valid interval of an approved claim as far as known; undefined where the approval is not. */
-export function validity(
-  claim: ClaimView,
-  known: Known,
-): { startMs: number; endMs: number } | undefined {
-  if (!claim.approval || !seen(claim.approval, known)) return undefined;
-  const ends = claim.ends.filter((e) => seen(e, known)).map((e) => e.fromMs);
-  return { startMs: claim.approval.startMs, endMs: Math.min(claim.approval.endMs, ...ends) };
+/** How many excerpts of it still stand in a captured source. */
+function supports(claim: ClaimView, { known, verifies = () => true }: Question): number {
+  return evidenceOf(claim, known).filter((e) => verifies(e)).length;
 }
 
 function holds(claim: ClaimView, { asOfMs, known }: Question): boolean {
@@ -133,21 +132,13 @@ function holds(claim: ClaimView, { asOfMs, known }: Question): boolean {
 function historyOf(claims: readonly ClaimView[], { asOfMs, known }: Question): ClaimView[] {
   return claims
     .map((claim) => ({ claim, interval: validity(claim, known) }))
-    .filter(({ interval }) => interval && interval.endMs <= asOfMs)
+    .filter(({ claim, interval }) => interval && interval.endMs <= asOfMs && everHeld(claim))
     .sort(
       (a, b) =>
         (b.interval?.endMs ?? 0) - (a.interval?.endMs ?? 0) ||
         (b.claim.approval?.position ?? 0) - (a.claim.approval?.position ?? 0),
     )
     .map(({ claim }) => claim);
-}
-
-function since(claim: ClaimView): string {
-  const approved = `approved ${claim.approval?.at ?? ''} by ${claim.approval?.by ?? ''}`;
-  const from = claim.effective_from
-    ? `in force since ${claim.effective_from}, ${approved}`
-    : `${approved}; no effective date is stated, so it counts from its approval`;
-  return `One approved decision holds, ${from}, supported by ${claim.evidence.length} verified excerpt${claim.evidence.length === 1 ? '' : 's'}.`;
 }
 
 type Nothing = Pick<Resolution, 'state' | 'reason' | 'alternatives'>;
@@ -162,12 +153,17 @@ function nothing(
     return {
       state: 'insufficient_evidence',
       reason: question.scope
-        ? 'Decisions are in force, but for other scopes than the one asked.'
+        ? `${inForce.length === 1 ? 'A decision is' : `${inForce.length} decisions are`} in force, but for other scopes than the one asked.`
         : 'Decisions are in force for particular scopes only; ask with a scope.',
       alternatives: [...inForce],
     };
   const lapsed = historyOf(claims, question)[0];
-  if (lapsed) return { ...ended(lapsed, question.known), alternatives: [] };
+  if (lapsed)
+    return {
+      state: 'insufficient_evidence',
+      reason: afterLast(lapsed, question.known),
+      alternatives: [],
+    };
   const pending = claims.filter(
     (c) => !c.ends.some((e) => seen(e, question.known)) && !validity(c, question.known),
   );
@@ -196,18 +192,4 @@ function nothing(
         reason: 'Nothing was recorded for this topic by the time asked.',
         alternatives: [],
       };
-}
-
-function ended(claim: ClaimView, known: Known): Pick<Nothing, 'state' | 'reason'> {
-  const end = claim.ends.filter((e) => seen(e, known)).at(-1);
-  const why =
-    end?.kind === 'revoked'
-      ? `was revoked by ${end.by}: ${end.reason ?? ''}`
-      : end?.kind === 'superseded'
-        ? `was superseded by ${end.successor ?? ''}, which does not hold at the time asked`
-        : `applied only until ${claim.effective_to ?? ''}`;
-  return {
-    state: 'insufficient_evidence',
-    reason: `The last decision, ${claim.decision_id}, ${why}; nothing has replaced it.`,
-  };
 }

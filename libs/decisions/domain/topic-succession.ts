@@ -1,11 +1,14 @@
 import { Refusal, invalid } from '#kernel/refusal.js';
 import { FOREVER, isoMs } from '#kernel/time.js';
-import { compareScopes, overlap } from './claim.js';
+import { compareScopes, overlap, within, type Validity } from './claim.js';
+import { FLAT } from './hierarchy.js';
+import { openedBy, settledBy } from './topic-conflict.js';
+import { fourEyesRequired, ring, staleRevision, unknownTarget } from './topic-refusals.js';
 import {
-  ring,
-  unknownTarget,
-  validityOf,
+  holdingAfter,
+  isApproved,
   type Approval,
+  type Approved,
   type Decision,
   type Timing,
   type Topic,
@@ -15,60 +18,31 @@ import type { TopicEvent } from './topic.events.js';
 /** Approval and what it does to the decisions around it: supersession, confirmation, conflict (QO-10, QO-24). */
 export function approve(command: Approval, topic: Topic, decision: Decision): TopicEvent[] {
   if (command.contentHash !== undefined && command.contentHash !== decision.contentHash)
-    throw stale(decision.contentHash);
-  const validity = validityFrom(command, decision);
+    throw staleRevision(topic, command.contentHash, decision);
+  if (command.fourEyes !== undefined && command.fourEyes === decision.proposedBy)
+    throw fourEyesRequired('decision_id', decision.id);
+  const written = validityFrom(command, decision);
   const stated = [...new Set(command.supersedes ?? decision.supersedes)].map((id) =>
     supersedable(topic, decision.id, id, command.supersededBy),
   );
   refuseRing(topic, decision.id, stated, command.supersededBy);
-  const approved = { ...decision, status: 'approved' as const, ...validity.ms };
-  const besides = [...topic.heads]
-    .filter((id) => !stated.some((t) => t.id === id))
-    .map((id) => topic.decisions.get(id))
-    .filter((d) => d !== undefined);
-  const same =
-    command.supersededBy === undefined ? besides.filter((d) => confirms(approved, d)) : [];
-  const [confirmed] = same;
-  if (confirmed && stated.length === 0)
-    return [
-      {
-        type: 'DecisionConfirmed',
-        data: { decision_id: confirmed.id, by: decision.id, reason: command.reason },
-      },
-    ];
-  // What replaces some heads and says the same as another takes that one's place too: one head, not two.
-  const targets = [...stated, ...same];
-  const others = besides.filter((d) => !same.includes(d));
-  const starts_at = isoMs(validity.ms.startMs);
-  const events: TopicEvent[] = [
-    {
-      type: 'DecisionApproved',
-      data: {
-        decision_id: decision.id,
-        content_hash: decision.contentHash,
-        reason: command.reason,
-        ...validity.written,
-        starts_at,
-        ...(validity.ms.endMs === FOREVER ? {} : { ends_at: isoMs(validity.ms.endMs) }),
-        supersedes: targets.map((t) => t.id),
-      },
-    },
-    ...targets.map((t) => superseded(t.id, decision.id, starts_at)),
-  ];
-  if (command.supersededBy !== undefined)
-    events.push(endedBy(topic, decision.id, command.supersededBy));
+  const place = placeOf(command, topic, { ...decision, ...written.ms }, stated);
+  const events = place.confirms
+    ? confirmation(command, decision, place.confirms, place.targets, written.ms)
+    : approval(command, decision, written, place);
+  const successor = place.confirms?.id ?? decision.id;
   events.push(
-    ...settle(
+    ...settledBy(
       topic,
-      targets.map((t) => t.id),
-      (left) => (left.length === 0 ? decision.id : undefined),
-      `superseded by ${decision.id}`,
+      events,
+      {
+        reason: `superseded by ${successor}`,
+        winnerOf: (left) => (left.every((id) => id === successor) ? successor : undefined),
+      },
+      command,
     ),
   );
-  if (command.supersededBy !== undefined) return events;
-  const rivals = others.filter((d) => disagrees(approved, d));
-  if (rivals.length > 0) events.push(opened(topic, approved, rivals));
-  return events;
+  return [...events, ...openedBy(topic, events, decision.id, command, decision)];
 }
 
 /** Ends an approved decision without a successor (QO-27). What it superseded stays superseded. */
@@ -77,37 +51,134 @@ export function revoke(
   topic: Topic,
   decision: Decision,
 ): TopicEvent[] {
-  if (decision.status !== 'approved') {
-    const candidate = decision.status === 'candidate';
-    throw new Refusal(
-      'conflict',
-      candidate ? 'not_approved' : 'already_decided',
-      `${decision.id} is ${decision.status}; only an approved decision can be revoked`,
-      {
-        path: 'decision_id',
-        issues: [{ path: 'decision_id', problem: `its state is ${decision.status}, not approved` }],
-        fix: candidate
-          ? 'reject or retract a candidate'
-          : 'nothing is left to revoke; get_decision_history shows what ended it',
-      },
-    );
-  }
+  if (decision.status !== 'approved') throw notRevocable(decision);
   const endMs = command.from === undefined ? command.nowMs : command.toMs(command.from);
+  const revoked: TopicEvent = {
+    type: 'DecisionRevoked',
+    data: { decision_id: decision.id, reason: command.reason, ends_at: isoMs(endMs) },
+  };
+  const settled = settledBy(
+    topic,
+    [revoked],
+    {
+      reason: `${decision.id} was revoked`,
+      winnerOf: (left) => (left.length === 1 ? left[0] : undefined),
+    },
+    command,
+  );
+  return [revoked, ...settled];
+}
+
+interface Written {
+  ms: Validity;
+  written: { effective_from?: string; effective_to?: string };
+}
+
+/** Where a decision comes to stand among those that hold at its time. */
+interface Place {
+  /** The head that says the same for all of its time: the decision adds its evidence to it and is no head of its own. */
+  confirms?: Approved;
+  /** What ends where it begins. */
+  targets: Approved[];
+  /** What ends it, earlier than is written. */
+  until?: { by: string; atMs: number };
+}
+
+function placeOf(
+  command: Approval,
+  topic: Topic,
+  decision: Decision & Validity,
+  stated: readonly Approved[],
+): Place {
+  const { isWithin = FLAT, succession = 'stated', supersededBy } = command;
+  const others = [...holdingAfter(topic, decision.startMs)]
+    .map((id) => topic.decisions.get(id))
+    .filter((d) => d !== undefined)
+    .filter((d) => isApproved(d))
+    .filter(
+      (d) => !stated.includes(d) && compareScopes(d.scope, decision.scope, isWithin) === 'equal',
+    );
+  const span = { startMs: decision.startMs, endMs: decision.endMs };
+  let until =
+    supersededBy === undefined ? undefined : successorAt(topic, decision.id, supersededBy);
+  const shorten = (by: Approved | undefined): void => {
+    if (!by || by.startMs >= span.endMs) return;
+    until = { by: by.id, atMs: by.startMs };
+    span.endMs = by.startMs;
+  };
+  span.endMs = Math.min(span.endMs, until?.atMs ?? FOREVER);
+
+  const rivals =
+    succession === 'stated' ? [] : others.filter((d) => d.meaning !== decision.meaning);
+  shorten(earliest(rivals.filter((d) => d.startMs > span.startMs)));
+  const earlier = rivals.filter((d) => d.startMs < span.startMs && overlap(d, span));
+  const targets = [...stated, ...earlier];
+  // Inserted before a stated successor it is history of its own, whatever else says the same.
+  const heads = others.filter((d) => d.status === 'approved' && d.meaning === decision.meaning);
+  const same = supersededBy === undefined ? heads : [];
+
+  shorten(earliest(same.filter((d) => span.startMs < d.startMs && span.endMs <= d.endMs)));
+  const whole = same.find((d) => within(span, d));
+  if (whole) return { confirms: whole, targets };
+  // It says the same and reaches further: one head, not two, and nothing of its time is lost.
+  const taken = same.filter((d) => overlap(span, d));
+  return { targets: [...targets, ...taken], ...(until ? { until } : {}) };
+}
+
+function earliest(decisions: readonly Approved[]): Approved | undefined {
+  return decisions.reduce<Approved | undefined>(
+    (first, d) => (!first || d.startMs < first.startMs ? d : first),
+    undefined,
+  );
+}
+
+function approval(
+  { reason }: Approval,
+  decision: Decision,
+  { ms, written }: Written,
+  { targets, until }: Place,
+): TopicEvent[] {
+  const starts_at = isoMs(ms.startMs);
   return [
     {
-      type: 'DecisionRevoked',
-      data: { decision_id: decision.id, reason: command.reason, ends_at: isoMs(endMs) },
+      type: 'DecisionApproved',
+      data: {
+        decision_id: decision.id,
+        content_hash: decision.contentHash,
+        reason,
+        ...written,
+        starts_at,
+        ...(ms.endMs === FOREVER ? {} : { ends_at: isoMs(ms.endMs) }),
+        supersedes: targets.map((t) => t.id),
+      },
     },
-    ...settle(
-      topic,
-      [decision.id],
-      (left) => (left.length === 1 ? left[0] : undefined),
-      `${decision.id} was revoked`,
-    ),
+    ...targets.map((t) => superseded(t.id, decision.id, starts_at)),
+    ...(until ? [superseded(decision.id, until.by, isoMs(until.atMs))] : []),
   ];
 }
 
-function validityFrom(command: Approval, decision: Decision) {
+/** What the confirming decision states to replace is replaced by the head that it confirms. */
+function confirmation(
+  { reason }: Approval,
+  decision: Decision,
+  head: Approved,
+  targets: readonly Approved[],
+  { startMs }: Validity,
+): TopicEvent[] {
+  return [
+    {
+      type: 'DecisionConfirmed',
+      data: { decision_id: head.id, by: decision.id, reason },
+    },
+    ...targets.map((t) => superseded(t.id, head.id, isoMs(startMs))),
+  ];
+}
+
+function superseded(id: string, by: string, ends_at: string): TopicEvent {
+  return { type: 'DecisionSuperseded', data: { decision_id: id, by, ends_at } };
+}
+
+function validityFrom(command: Approval, decision: Decision): Written {
   const from = command.effectiveFrom ?? decision.effectiveFrom;
   const to = command.effectiveTo ?? decision.effectiveTo;
   const startMs = from === undefined ? command.nowMs : command.toMs(from);
@@ -133,14 +204,14 @@ function supersedable(
   newer: string,
   target: string,
   before: string | undefined,
-): Decision {
+): Approved {
   if (target === newer) throw ring([newer]);
   const found = topic.decisions.get(target);
   if (!found) throw unknownTarget(target);
   if (found.status === 'approved') return found;
   if (found.status === 'superseded') {
     if (found.by === before) return found;
-    const head = headAfter(topic, found);
+    const head = successorsOf(topic, found.id).at(-1) ?? found.id;
     throw new Refusal('conflict', 'head_moved', `${target} was superseded by ${found.by}`, {
       path: 'supersedes',
       issues: [{ path: 'supersedes', problem: `the head is ${head} now` }],
@@ -152,10 +223,6 @@ function supersedable(
     issues: [{ path: 'supersedes', problem: `${target} is ${found.status}, not approved` }],
     fix: 'only an approved decision can be superseded',
   });
-}
-
-function headAfter(topic: Topic, from: Decision): string {
-  return successorsOf(topic, from.id).at(-1) ?? from.id;
 }
 
 /** The decision, what ended it, what ended that, and so on. */
@@ -182,93 +249,27 @@ function refuseRing(
   if (closing) throw ring([id, ...later.slice(0, later.indexOf(closing.id) + 1)]);
 }
 
-function superseded(id: string, by: string, ends_at: string): TopicEvent {
-  return { type: 'DecisionSuperseded', data: { decision_id: id, by, ends_at } };
-}
-
-/** History that was recorded late: the new decision was already replaced by a known one. */
-function endedBy(topic: Topic, id: string, successor: string): TopicEvent {
+/** History that was recorded late: the new decision was already replaced by a known one, from that one's start on. */
+function successorAt(topic: Topic, id: string, successor: string): { by: string; atMs: number } {
   if (successor === id) throw ring([id]);
   const found = topic.decisions.get(successor);
   if (found?.status !== 'approved' && found?.status !== 'superseded')
-    throw unknownTarget(successor);
-  return superseded(id, successor, isoMs(validityOf(found).startMs));
+    throw unknownTarget(successor, 'superseded_by');
+  return { by: successor, atMs: found.startMs };
 }
 
-function confirms(
-  approved: Decision & { startMs: number; endMs: number },
-  head: Decision,
-): boolean {
-  return (
-    approved.meaning === head.meaning &&
-    compareScopes(approved.scope, head.scope) === 'equal' &&
-    overlap(approved, validityOf(head))
-  );
-}
-
-/** Two heads that cannot both hold: different meaning, common time, and scopes of which neither is an exception to the other. */
-function disagrees(
-  approved: Decision & { startMs: number; endMs: number },
-  head: Decision,
-): boolean {
-  const scopes = compareScopes(approved.scope, head.scope);
-  return (
-    (scopes === 'equal' || scopes === 'crossing') &&
-    approved.meaning !== head.meaning &&
-    overlap(approved, validityOf(head))
-  );
-}
-
-function stillDisagree(topic: Topic, a: string, b: string): boolean {
-  const [first, second] = [topic.decisions.get(a), topic.decisions.get(b)];
-  return first?.status === 'approved' && second !== undefined && disagrees(first, second);
-}
-
-function opened(topic: Topic, approved: Decision, rivals: readonly Decision[]): TopicEvent {
-  const same = rivals.every((d) => compareScopes(approved.scope, d.scope) === 'equal');
-  const claims = [...rivals.map((d) => d.id), approved.id];
-  const undated = [...rivals, approved].filter((d) => d.effectiveFrom === undefined);
-  return {
-    type: 'ConflictOpened',
-    data: {
-      conflict_id: `${approved.id}.c${topic.conflicts + 1}`,
-      kind: same ? 'same_scope' : 'overlapping_scopes',
-      claims,
-      would_be_resolved_by: [
-        ...undated.map((d) => `a dated source that says from when ${d.id} applies`),
-        same
-          ? `an approval that names which of ${claims.join(', ')} supersedes the others`
-          : 'a source that states which scope prevails where they overlap',
-      ],
+function notRevocable({ id, status }: Decision): Refusal {
+  const candidate = status === 'candidate';
+  return new Refusal(
+    'conflict',
+    candidate ? 'not_approved' : 'already_decided',
+    `${id} is ${status}; only an approved decision can be revoked`,
+    {
+      path: 'decision_id',
+      issues: [{ path: 'decision_id', problem: `its state is ${status}, not approved` }],
+      fix: candidate
+        ? 'reject or retract a candidate'
+        : 'nothing is left to revoke; get_decision_history shows what ended it',
     },
-  };
-}
-
-/** Open conflicts that end because claims of theirs ended and at most one is left. */
-function settle(
-  topic: Topic,
-  ended: readonly string[],
-  winnerOf: (left: readonly string[]) => string | undefined,
-  reason: string,
-): TopicEvent[] {
-  return [...topic.openConflicts].flatMap(([conflict_id, claims]) => {
-    if (!claims.some((id) => ended.includes(id))) return [];
-    const left = claims.filter((id) => topic.heads.has(id) && !ended.includes(id));
-    if (left.some((a, i) => left.slice(i + 1).some((b) => stillDisagree(topic, a, b)))) return [];
-    const winner = winnerOf(left);
-    return [
-      {
-        type: 'ConflictResolved',
-        data: { conflict_id, ...(winner === undefined ? {} : { winner }), reason },
-      } as const,
-    ];
-  });
-}
-
-function stale(present: string): Refusal {
-  return new Refusal('conflict', 'stale_revision', 'the candidate is not what was inspected', {
-    path: 'content_hash',
-    issues: [{ path: 'content_hash', problem: `the candidate has the hash ${present}` }],
-    fix: 'inspect the candidate again and approve with its present content_hash',
-  });
+  );
 }

@@ -17,6 +17,35 @@ const relation = t.Object({
   decision_id: t.String(),
 });
 
+/** A decision as a topic remembers it, with what became of it. */
+const held = t.Object({
+  decision_id: t.String(),
+  meaning: t.String(),
+  scope,
+  content_hash: t.String(),
+  supersedes: t.Array(t.String()),
+  effective_from: t.Optional(t.String()),
+  effective_to: t.Optional(t.String()),
+  decided_at: t.Optional(t.String()),
+  document: t.Optional(t.String()),
+  origin: t.String(),
+  proposed_by: t.String(),
+  status: t.Union([
+    t.Literal('candidate'),
+    t.Literal('approved'),
+    t.Literal('superseded'),
+    t.Literal('revoked'),
+    t.Literal('rejected'),
+    t.Literal('retracted'),
+    t.Literal('confirming'),
+  ]),
+  /** Of one that was approved: its validity as it stands; without an end it is still open. */
+  starts_at: t.Optional(t.String()),
+  ends_at: t.Optional(t.String()),
+  /** What superseded it, what it confirms, what was put in its place. */
+  by: t.Optional(t.String()),
+});
+
 /** Times named `…_at` here are instants in UTC; `effective_from`, `effective_to` and `decided_at` are kept as they were written. */
 const vocabulary = {
   TopicOpened: {
@@ -26,6 +55,34 @@ const vocabulary = {
   TopicAliased: {
     version: 1,
     schema: t.Object({ topic: t.String(), aliases: t.Array(t.String()) }),
+  },
+  /** Closes the stream: its decisions stand in the topic `into` from the moment on that this one absorbs them. */
+  TopicMerged: {
+    version: 1,
+    schema: t.Object({ topic: t.String(), into: t.String(), ontology_version: t.Integer() }),
+  },
+  /** The decisions and conflicts of a merged topic, for the one that decides about them from now on. In parts where they are many. */
+  TopicAbsorbed: {
+    version: 1,
+    schema: t.Object({
+      topic: t.String(),
+      /** Topics that had been merged into it before. */
+      lines: t.Array(t.String()),
+      decisions: t.Array(held),
+      open_conflicts: t.Array(t.Object({ conflict_id: t.String(), claims: t.Array(t.String()) })),
+      closed_conflicts: t.Array(
+        t.Object({
+          conflict_id: t.String(),
+          as: t.Union([t.Literal('resolved'), t.Literal('dismissed')]),
+        }),
+      ),
+      /** Names that records gave it. */
+      aliases: t.Array(t.String()),
+      /** Pairs of decisions that were found not to be incompatible, each with a space in between. */
+      compatible: t.Array(t.String()),
+      /** True: another part follows, and nothing of it counts before the last one. */
+      more: t.Boolean(),
+    }),
   },
   DecisionProposed: {
     version: 1,
@@ -80,7 +137,13 @@ const vocabulary = {
   },
   DecisionSuperseded: {
     version: 1,
-    schema: t.Object({ decision_id: t.String(), by: t.String(), ends_at: t.String() }),
+    schema: t.Object({
+      decision_id: t.String(),
+      by: t.String(),
+      ends_at: t.String(),
+      /** Why, where it lost a conflict; else the approval of `by` says it. */
+      reason: t.Optional(t.String()),
+    }),
   },
   DecisionRejected: {
     version: 1,
@@ -88,7 +151,12 @@ const vocabulary = {
   },
   DecisionRetracted: {
     version: 1,
-    schema: t.Object({ decision_id: t.String(), reason: t.String() }),
+    schema: t.Object({
+      decision_id: t.String(),
+      reason: t.String(),
+      /** The candidate that the same proposer put in its place: the same document with another text. */
+      replaced_by: t.Optional(t.String()),
+    }),
   },
   DecisionRevoked: {
     version: 1,
@@ -110,6 +178,11 @@ const vocabulary = {
       winner: t.Optional(t.String()),
       reason: t.String(),
     }),
+  },
+  /** The claims are not incompatible: they hold side by side from now on, and no conflict opens between any two of them again. */
+  ConflictDismissed: {
+    version: 1,
+    schema: t.Object({ conflict_id: t.String(), reason: t.String() }),
   },
 } as const;
 

@@ -1,16 +1,10 @@
 import { unreachable, type Decider } from '#kernel/decider.js';
 import { Refusal } from '#kernel/refusal.js';
+import { decideConflict, type ConflictCommand } from './topic-conflict.js';
+import { decideMerge, evolveTopic, refuseMerged, type MergeCommand } from './topic-merge.js';
+import { ring, staleRevision, unknownTarget } from './topic-refusals.js';
 import { approve, revoke } from './topic-succession.js';
-import {
-  evolve,
-  heldOf,
-  ring,
-  unknownTarget,
-  type Approval,
-  type Decision,
-  type Timing,
-  type Topic,
-} from './topic-state.js';
+import { heldOf, type Approval, type Decision, type Timing, type Topic } from './topic-state.js';
 import type { Proposed, TopicEvent } from './topic.events.js';
 
 export type TopicCommand =
@@ -26,14 +20,17 @@ export type TopicCommand =
   | ({ type: 'Approve' } & Approval)
   | { type: 'Reject'; decisionId: string; reason: string }
   | { type: 'Retract'; decisionId: string; reason: string }
-  | ({ type: 'Revoke'; decisionId: string; reason: string; from?: string | undefined } & Timing);
+  | ({ type: 'Revoke'; decisionId: string; reason: string; from?: string | undefined } & Timing)
+  | ConflictCommand
+  | MergeCommand;
 
 function decide(command: TopicCommand, topic: Topic): TopicEvent[] {
+  if (command.type !== 'Merge') refuseMerged(topic);
   switch (command.type) {
     case 'Propose':
       return propose(command, topic);
     case 'Approve':
-      return approve(command, topic, candidate(topic, command.decisionId, 'approved'));
+      return approve(command, topic, candidate(topic, command.decisionId, 'approved', command));
     case 'Reject': {
       const { id } = candidate(topic, command.decisionId, 'rejected');
       return [{ type: 'DecisionRejected', data: { decision_id: id, reason: command.reason } }];
@@ -44,6 +41,12 @@ function decide(command: TopicCommand, topic: Topic): TopicEvent[] {
     }
     case 'Revoke':
       return revoke(command, topic, known(topic, command.decisionId));
+    case 'ResolveConflict':
+    case 'DismissConflict':
+      return decideConflict(command, topic);
+    case 'Merge':
+    case 'Absorb':
+      return decideMerge(command, topic);
     default:
       return unreachable(command);
   }
@@ -59,7 +62,7 @@ function propose(command: Extract<TopicCommand, { type: 'Propose' }>, topic: Top
     const approved = approval
       ? approve({ ...approval, decisionId: claim.decision_id }, topic, heldOf(claim))
       : [];
-    return [...naming, proposed, ...approved];
+    return [...naming, ...replaced(claim, topic), proposed, ...approved];
   }
   // Known already. A record that is decided now approves the candidate it was; anything else changes nothing.
   if (held.status === 'candidate' && approval)
@@ -93,23 +96,51 @@ function name(
   ];
 }
 
+/** B43: a document that its proposer changed while it waited. What was inspected of it before cannot be approved any more. */
+function replaced(claim: Proposed, topic: Topic): TopicEvent[] {
+  if (claim.document === undefined) return [];
+  return [...topic.decisions.values()]
+    .filter((d) => d.status === 'candidate' && d.document === claim.document)
+    .filter((d) => d.proposedBy === claim.proposed_by)
+    .map(({ id: decision_id }) => ({
+      type: 'DecisionRetracted',
+      data: {
+        decision_id,
+        reason: `its document was changed; ${claim.decision_id} takes its place`,
+        replaced_by: claim.decision_id,
+      },
+    }));
+}
+
 /** Succession is stated among decisions that exist and never comes back to where it began (B08). */
 function refuseRing(claim: Proposed, topic: Topic): void {
   for (const target of claim.supersedes) {
-    const chain = [claim.decision_id, target];
-    if (target === claim.decision_id) throw ring(chain);
-    const first = topic.decisions.get(target);
-    if (!first) throw unknownTarget(target);
-    if (!topic.decisions.has(claim.decision_id)) continue;
-    const seen = new Set<string>();
-    const open = [...first.supersedes];
-    for (let next = open.pop(); next !== undefined; next = open.pop()) {
-      if (next === claim.decision_id) throw ring([...chain, ...seen]);
-      if (seen.has(next)) continue;
-      seen.add(next);
-      open.push(...(topic.decisions.get(next)?.supersedes ?? []));
-    }
+    if (target === claim.decision_id) throw ring([target]);
+    if (!topic.decisions.has(target)) throw unknownTarget(target);
+    const members = wayBack(topic, target, claim.decision_id);
+    if (members) throw ring([claim.decision_id, ...members]);
   }
+}
+
+/** The links from `start` that lead to `end`, `end` left out; undefined where none do. */
+function wayBack(topic: Topic, start: string, end: string): string[] | undefined {
+  if (!topic.decisions.has(end)) return undefined;
+  const from = new Map<string, string | undefined>([[start, undefined]]);
+  const open = [start];
+  for (let at = open.pop(); at !== undefined; at = open.pop()) {
+    if (at === end) {
+      const members: string[] = [];
+      for (let step = from.get(at); step !== undefined; step = from.get(step))
+        members.unshift(step);
+      return members;
+    }
+    for (const next of topic.decisions.get(at)?.supersedes ?? [])
+      if (!from.has(next)) {
+        from.set(next, at);
+        open.push(next);
+      }
+  }
+  return undefined;
 }
 
 function known(topic: Topic, id: string): Decision {
@@ -122,9 +153,17 @@ function known(topic: Topic, id: string): Decision {
   });
 }
 
-function candidate(topic: Topic, id: string, wanted: string): Decision {
+function candidate(
+  topic: Topic,
+  id: string,
+  wanted: string,
+  inspected: { contentHash?: string | undefined } = {},
+): Decision {
   const decision = known(topic, id);
   if (decision.status === 'candidate') return decision;
+  const newer = decision.status === 'retracted' ? decision.replacedBy : undefined;
+  if (newer !== undefined)
+    throw staleRevision(topic, inspected.contentHash ?? decision.contentHash, known(topic, newer));
   throw new Refusal(
     'conflict',
     'already_decided',
@@ -143,12 +182,17 @@ function candidate(topic: Topic, id: string, wanted: string): Decision {
 export const topicDecider: Decider<Topic, TopicCommand, TopicEvent> = {
   initial: () => ({
     status: 'absent',
+    mergedInto: '',
+    absorbed: new Set(),
+    absorbing: new Map(),
     aliases: new Set(),
     decisions: new Map(),
     heads: new Set(),
+    ended: [],
     openConflicts: new Map(),
-    conflicts: 0,
+    closedConflicts: new Map(),
+    compatible: new Set(),
   }),
   decide,
-  evolve,
+  evolve: evolveTopic,
 };

@@ -1,6 +1,9 @@
-import type { Reads } from '#projections/read-database.js';
-import type { ClaimView, ConflictView, Known } from '../domain/resolver.js';
+import type { Param, Reads } from '#projections/read-database.js';
+import { topicOf } from '../domain/claim.js';
+import type { ClaimView, ConflictView, Known } from '../domain/claim-view.js';
 import type { Tally } from './claims.js';
+import { forksAround, knownPosition } from './knowledge.js';
+import { linesOf } from './topics.js';
 
 export function claimTally(reads: Reads, workspace: string): Record<Tally, number> {
   const row = reads.get('SELECT * FROM claim_tally WHERE workspace = ?', workspace);
@@ -15,11 +18,10 @@ export function claimTally(reads: Reads, workspace: string): Record<Tally, numbe
 
 /** How many ended decisions an answer brings along. */
 export const HISTORY_MAX = 20;
+/** How many candidates, and how many conflicts beside those of the decisions in force, are looked at for an answer. */
+const LOOKED_AT = 50;
 
-/**
- * The claims that can matter to a question about one topic. With all knowledge these are the ones whose validity reaches beyond
- * `asOfMs`, the last ended ones, and the candidates; with knowledge as of a past moment, all that were approved by then.
- */
+/** The claims that can matter to a question about one topic, and about those that were merged into it as far as was known. */
 export function claimsForQuestion(
   reads: Reads,
   workspace: string,
@@ -27,65 +29,133 @@ export function claimsForQuestion(
   asOfMs: number,
   known: Known,
 ): ClaimView[] {
-  const candidates = reads.all(
-    `SELECT body FROM claim WHERE workspace = ? AND topic = ? AND state = 'candidate' ORDER BY position LIMIT 50`,
-    workspace,
-    topic,
-  );
-  if (known.position < Infinity || known.ms < Infinity) {
-    const all = reads.all(
-      'SELECT body FROM claim WHERE workspace = ? AND topic = ?',
-      workspace,
-      topic,
+  const lines = linesOf(reads, workspace, topic, known);
+  const claims = lines.flatMap((line) => claimsOfLine(reads, workspace, line, asOfMs, known));
+  for (const claim of claims) claim.topic = topic;
+  return claims;
+}
+
+/**
+ * Of one topic by itself: those that hold at `asOfMs` as far as known, the last ended ones, one that
+ * begins later, and candidates. Index ranges only: neither the length of the topic nor that of the ledger counts.
+ */
+function claimsOfLine(
+  reads: Reads,
+  workspace: string,
+  topic: string,
+  asOfMs: number,
+  known: Known,
+): ClaimView[] {
+  const past = known.position < Infinity || known.ms < Infinity;
+  const at = past ? knownPosition(reads, workspace, known) : Number.MAX_SAFE_INTEGER;
+  const found = new Map<string, ClaimView>();
+  const take = (sql: string, ...params: Param[]): void => {
+    for (const row of reads.all(sql, workspace, topic, ...params)) {
+      const claim = JSON.parse(row['body'] as string) as ClaimView;
+      found.set(claim.decision_id, claim);
+    }
+  };
+  // The planner has no statistics: each query names its index.
+  const held = (index: string): string =>
+    `SELECT body FROM claim INDEXED BY ${index} WHERE workspace = ? AND topic = ? AND held = 1`;
+  const [valid, approved] = [held('claim_validity'), held('claim_approved')];
+  take(`${valid} AND end_ms > ? AND start_ms <= ? AND +approved_position <= ?`, asOfMs, asOfMs, at);
+  if (past) {
+    for (const claim of endedSince(reads, workspace, topic, at, asOfMs))
+      found.set(claim.decision_id, claim);
+    take(
+      `${approved} AND approved_position <= ? ORDER BY approved_position DESC LIMIT ?`,
+      at,
+      HISTORY_MAX + 1,
     );
-    return bodies(all);
-  }
-  const reaching = reads.all(
-    `SELECT body FROM claim WHERE workspace = ? AND topic = ? AND approved_position IS NOT NULL AND end_ms > ? AND start_ms <= ?`,
+  } else take(`${valid} AND end_ms <= ? ORDER BY end_ms DESC LIMIT ?`, asOfMs, HISTORY_MAX + 1);
+  // What waits now or, in the past, what had been proposed by then.
+  const proposed = `SELECT body FROM claim WHERE workspace = ? AND topic = ? AND position <= ?`;
+  if (past) take(`${proposed} ORDER BY position DESC LIMIT ?`, at, LOOKED_AT);
+  else take(`${proposed} AND state = 'candidate' ORDER BY position LIMIT ?`, at, LOOKED_AT);
+  // Enough to say that some apply later, or that there were some.
+  if (found.size === 0)
+    take(
+      `${valid} AND end_ms > ? AND start_ms > ? AND +approved_position <= ? LIMIT 1`,
+      asOfMs,
+      asOfMs,
+      at,
+    );
+  if (found.size === 0) take(`${proposed} LIMIT 1`, at);
+  return [...found.values()];
+}
+
+/** Claims that were approved by the position `at`, and whose present end was recorded only later. */
+function endedSince(
+  reads: Reads,
+  workspace: string,
+  topic: string,
+  at: number,
+  asOfMs: number,
+): ClaimView[] {
+  const { upTo, after } = forksAround(at);
+  const sql = (bound: string): string =>
+    `SELECT c.body FROM json_each(?) f CROSS JOIN claim c ON c.fork = f.value
+      WHERE c.workspace = ? AND c.topic = ? AND ${bound} AND c.start_ms <= ?`;
+  const before = reads.all(
+    sql('c.ended_position > ?'),
+    JSON.stringify(upTo),
     workspace,
     topic,
-    asOfMs,
+    at,
     asOfMs,
   );
   const later = reads.all(
-    `SELECT body FROM claim WHERE workspace = ? AND topic = ? AND approved_position IS NOT NULL AND end_ms > ? AND start_ms > ?
-      LIMIT 1`,
+    sql('c.approved_position <= ?'),
+    JSON.stringify(after),
     workspace,
     topic,
-    asOfMs,
+    at,
     asOfMs,
   );
-  const ended = reads.all(
-    `SELECT body FROM claim WHERE workspace = ? AND topic = ? AND approved_position IS NOT NULL AND end_ms <= ?
-      ORDER BY end_ms DESC LIMIT ?`,
-    workspace,
-    topic,
-    asOfMs,
-    HISTORY_MAX + 1,
-  );
-  const found = bodies<ClaimView>([...reaching, ...later, ...ended, ...candidates]);
-  return found.length > 0 ? found : bodies<ClaimView>(rejected(reads, workspace, topic));
-}
-
-/** Enough to say that there were some. */
-function rejected(reads: Reads, workspace: string, topic: string): ReturnType<Reads['all']> {
-  return reads.all(
-    'SELECT body FROM claim WHERE workspace = ? AND topic = ? LIMIT 1',
-    workspace,
-    topic,
+  return bodies<ClaimView>([...before, ...later]).filter(
+    (c) => (c.ends.at(-1)?.position ?? 0) > at,
   );
 }
 
-export function conflictsOfTopic(reads: Reads, workspace: string, topic: string): ConflictView[] {
-  const rows = reads.all(
-    'SELECT body FROM conflict WHERE workspace = ? AND topic = ? ORDER BY position',
+/** Conflicts that name one of these claims, and of the topic's others the open ones and the latest. */
+export function conflictsFor(
+  reads: Reads,
+  workspace: string,
+  topic: string,
+  claims: readonly string[],
+  known: Known,
+): ConflictView[] {
+  return linesOf(reads, workspace, topic, known)
+    .flatMap((line) => conflictsOfLine(reads, workspace, line, claims))
+    .sort((a, b) => a.opened.position - b.opened.position);
+}
+
+function conflictsOfLine(
+  reads: Reads,
+  workspace: string,
+  topic: string,
+  claims: readonly string[],
+): ConflictView[] {
+  const named = reads.all(
+    `SELECT c.body FROM json_each(?) n
+       CROSS JOIN conflict_claim k ON k.workspace = ? AND k.topic = ? AND k.claim = n.value
+       JOIN conflict c ON c.workspace = k.workspace AND c.topic = k.topic AND c.id = k.conflict`,
+    JSON.stringify(claims),
     workspace,
     topic,
   );
-  return bodies(rows);
+  const recent = (status: string): ReturnType<Reads['all']> =>
+    reads.all(
+      `SELECT body FROM conflict WHERE workspace = ? AND topic = ? ${status} ORDER BY position DESC, id DESC LIMIT ${LOOKED_AT}`,
+      workspace,
+      topic,
+    );
+  const all = bodies<ConflictView>([...named, ...recent(`AND status = 'open'`), ...recent('')]);
+  return [...new Map(all.map((c) => [c.conflict_id, c])).values()];
 }
 
-/** One claim, wherever it stands. */
+/** One claim, wherever it stands; `topic` serves where its id does not say. */
 export function claimById(
   reads: Reads,
   workspace: string,
@@ -95,7 +165,7 @@ export function claimById(
   const row = reads.get(
     'SELECT body FROM claim WHERE workspace = ? AND topic = ? AND id = ?',
     workspace,
-    topic,
+    topicOf(id) ?? topic,
     id,
   );
   return row && (JSON.parse(row['body'] as string) as ClaimView);

@@ -2,30 +2,43 @@ import type { Json } from '#kernel/json.js';
 import { FOREVER } from '#kernel/time.js';
 import { projection, when, type Meta } from '#projections/projection.js';
 import type { Reads, Writes } from '#projections/read-database.js';
-import type { ClaimView, ConflictView, EndKind } from '../domain/resolver.js';
+import { topicOf } from '../domain/claim.js';
+import { everHeld, type ClaimView, type ConflictView, type EndKind } from '../domain/claim-view.js';
 import { topicCodec, type Proposed } from '../domain/topic.events.js';
+import { forkOf } from './knowledge.js';
 
 /**
  * Claims and conflicts of every topic, each with all that happened to it: what the resolver works on.
  * `end_ms` is the present end of validity, so that the heads of a topic are one short index range however long its history is.
+ * `held`: 1 for a claim that was in force at some time, as far as anybody ever knew. `ended_position`: its last end was recorded there;
+ * `fork` places the stretch of the log from its approval to that end (`knowledge.ts`).
  */
 export const claims = projection(
   'claims',
-  1,
+  2,
   {
     claim: `CREATE TABLE claim (
       workspace TEXT NOT NULL, topic TEXT NOT NULL, id TEXT NOT NULL,
-      state TEXT NOT NULL, approved_position INTEGER, approved_ms INTEGER, start_ms INTEGER, end_ms INTEGER,
-      position INTEGER NOT NULL, body TEXT NOT NULL,
+      state TEXT NOT NULL, held INTEGER NOT NULL, approved_position INTEGER, start_ms INTEGER, end_ms INTEGER,
+      ended_position INTEGER, fork INTEGER, position INTEGER NOT NULL, body TEXT NOT NULL,
       PRIMARY KEY (workspace, topic, id)) WITHOUT ROWID;
-      CREATE INDEX claim_validity ON claim (workspace, topic, end_ms, start_ms) WHERE approved_position IS NOT NULL;
-      CREATE INDEX claim_candidate ON claim (workspace, position) WHERE state = 'candidate';
-      CREATE INDEX claim_topic_candidate ON claim (workspace, topic, position) WHERE state = 'candidate'`,
+      CREATE INDEX claim_validity ON claim (workspace, topic, end_ms, start_ms) WHERE held = 1;
+      CREATE INDEX claim_approved ON claim (workspace, topic, approved_position) WHERE held = 1;
+      CREATE INDEX claim_before ON claim (workspace, topic, fork, ended_position) WHERE fork IS NOT NULL;
+      CREATE INDEX claim_after ON claim (workspace, topic, fork, approved_position) WHERE fork IS NOT NULL;
+      CREATE INDEX claim_proposed ON claim (workspace, topic, position);
+      CREATE INDEX claim_candidate ON claim (workspace, topic, position) WHERE state = 'candidate'`,
     conflict: `CREATE TABLE conflict (
       workspace TEXT NOT NULL, topic TEXT NOT NULL, id TEXT NOT NULL, status TEXT NOT NULL,
       position INTEGER NOT NULL, body TEXT NOT NULL,
       PRIMARY KEY (workspace, topic, id)) WITHOUT ROWID;
-      CREATE INDEX conflict_open ON conflict (workspace, position) WHERE status = 'open'`,
+      CREATE INDEX conflict_order ON conflict (workspace, position, id);
+      CREATE INDEX conflict_topic ON conflict (workspace, topic, position, id);
+      CREATE INDEX conflict_open ON conflict (workspace, topic, position, id) WHERE status = 'open';
+      CREATE INDEX conflict_status ON conflict (workspace, status, position, id)`,
+    conflict_claim: `CREATE TABLE conflict_claim (
+      workspace TEXT NOT NULL, topic TEXT NOT NULL, claim TEXT NOT NULL, conflict TEXT NOT NULL,
+      PRIMARY KEY (workspace, topic, claim, conflict)) WITHOUT ROWID`,
     claim_tally: `CREATE TABLE claim_tally (
       workspace TEXT PRIMARY KEY, decisions INTEGER NOT NULL, heads INTEGER NOT NULL, candidates INTEGER NOT NULL,
       open_conflicts INTEGER NOT NULL) WITHOUT ROWID`,
@@ -33,7 +46,7 @@ export const claims = projection(
   when(topicCodec, {
     DecisionProposed(tables, data, meta) {
       const { reasons, evidence, relations, ...said } = data;
-      const view = { ...said, topic: topicOfStream(meta), evidence, relations, reasons };
+      const view = { ...said, topic: lineOf(meta, data.decision_id), evidence, relations, reasons };
       insert(tables, view, meta);
       tally(tables, meta, { decisions: 1, candidates: 1 });
     },
@@ -49,6 +62,7 @@ export const claims = projection(
           reason: data.reason,
           startMs,
           endMs,
+          command: meta.causation,
         };
       });
       tally(tables, meta, { candidates: -1, heads: 1 });
@@ -57,6 +71,7 @@ export const claims = projection(
       const before = end(tables, meta, data.decision_id, 'superseded', {
         fromMs: Date.parse(data.ends_at),
         successor: data.by,
+        ...(data.reason === undefined ? {} : { reason: data.reason }),
       });
       tally(tables, meta, { heads: before === 'approved' ? -1 : 0 });
     },
@@ -94,7 +109,7 @@ export const claims = projection(
     ConflictOpened(tables, data, meta) {
       const view: ConflictView = {
         conflict_id: data.conflict_id,
-        topic: topicOfStream(meta),
+        topic: lineOf(meta, data.conflict_id),
         kind: data.kind,
         claims: data.claims,
         would_be_resolved_by: data.would_be_resolved_by,
@@ -108,33 +123,54 @@ export const claims = projection(
         meta.position,
         JSON.stringify(view),
       );
+      for (const claim of view.claims)
+        tables.run(
+          'INSERT OR IGNORE INTO conflict_claim VALUES (?, ?, ?, ?)',
+          meta.workspace,
+          view.topic,
+          claim,
+          view.conflict_id,
+        );
       tally(tables, meta, { open_conflicts: 1 });
     },
     ConflictResolved(tables, data, meta) {
-      const where = [meta.workspace, topicOfStream(meta), data.conflict_id] as const;
-      const row = tables.get(
-        'SELECT body FROM conflict WHERE workspace = ? AND topic = ? AND id = ?',
-        ...where,
-      );
-      const view = JSON.parse(row?.['body'] as string) as ConflictView;
-      view.closed = {
-        ...factOf(meta),
+      close(tables, meta, data.conflict_id, {
+        how: 'resolved',
         reason: data.reason,
         ...(data.winner === undefined ? {} : { winner: data.winner }),
-      };
-      tables.run(
-        `UPDATE conflict SET status = 'resolved', body = ? WHERE workspace = ? AND topic = ? AND id = ?`,
-        JSON.stringify(view),
-        ...where,
-      );
-      tally(tables, meta, { open_conflicts: -1 });
+      });
+    },
+    ConflictDismissed(tables, data, meta) {
+      close(tables, meta, data.conflict_id, { how: 'dismissed', reason: data.reason });
     },
   }),
 );
 
-/** `topic-<workspace>-<topic>` */
-function topicOfStream(meta: Meta): string {
-  return meta.stream.slice(`topic-${meta.workspace}-`.length);
+function close(
+  tables: Writes,
+  meta: Meta,
+  id: string,
+  how: Omit<NonNullable<ConflictView['closed']>, keyof ConflictView['opened']>,
+): void {
+  const where = [meta.workspace, lineOf(meta, id), id] as const;
+  const row = tables.get(
+    'SELECT body FROM conflict WHERE workspace = ? AND topic = ? AND id = ?',
+    ...where,
+  );
+  const view = JSON.parse(row?.['body'] as string) as ConflictView;
+  view.closed = { ...factOf(meta), ...how };
+  tables.run(
+    'UPDATE conflict SET status = ?, body = ? WHERE workspace = ? AND topic = ? AND id = ?',
+    how.how,
+    JSON.stringify(view),
+    ...where,
+  );
+  tally(tables, meta, { open_conflicts: -1 });
+}
+
+/** The topic that a decision or conflict began in. It stays there when the topic is merged into another, whose stream decides about it then. */
+function lineOf(meta: Meta, id: string): string {
+  return topicOf(id.replace(/\.c\d+$/, '')) ?? meta.stream.slice(`topic-${meta.workspace}-`.length);
 }
 
 function factOf(meta: Meta): ClaimView['proposed'] {
@@ -160,7 +196,7 @@ function insert(
     confirmations: [],
   };
   tables.run(
-    `INSERT INTO claim VALUES (?, ?, ?, 'candidate', NULL, NULL, NULL, NULL, ?, ?)`,
+    `INSERT INTO claim VALUES (?, ?, ?, 'candidate', 0, NULL, NULL, NULL, NULL, NULL, ?, ?)`,
     meta.workspace,
     view.topic,
     view.decision_id,
@@ -173,7 +209,7 @@ function read(tables: Reads, meta: Meta, id: string): ClaimView {
   const row = tables.get(
     'SELECT body FROM claim WHERE workspace = ? AND topic = ? AND id = ?',
     meta.workspace,
-    topicOfStream(meta),
+    lineOf(meta, id),
     id,
   );
   return JSON.parse(row?.['body'] as string) as ClaimView;
@@ -188,20 +224,33 @@ function change(
 ): void {
   const claim = read(tables, meta, id);
   edit(claim);
-  const { approval } = claim;
   tables.run(
-    `UPDATE claim SET state = coalesce(?, state), approved_position = ?, approved_ms = ?, start_ms = ?, end_ms = ?, body = ?
+    `UPDATE claim SET state = coalesce(?, state), held = ?, approved_position = ?, start_ms = ?, end_ms = ?, ended_position = ?,
+        fork = ?, body = ?
       WHERE workspace = ? AND topic = ? AND id = ?`,
     state ?? null,
-    approval?.position ?? null,
-    approval?.ms ?? null,
-    approval?.startMs ?? null,
-    approval ? Math.min(approval.endMs, ...claim.ends.map((e) => e.fromMs)) : null,
+    everHeld(claim) ? 1 : 0,
+    ...stretchOf(claim),
     JSON.stringify(claim),
     meta.workspace,
     claim.topic,
     id,
   );
+}
+
+/** `approved_position`, `start_ms`, `end_ms`, `ended_position` and `fork`. */
+function stretchOf({ approval, ends }: ClaimView): (number | null)[] {
+  if (!approval) return [null, null, null, null, null];
+  const { position, startMs } = approval;
+  const endMs = Math.max(startMs, Math.min(approval.endMs, ...ends.map((e) => e.fromMs)));
+  const ended = ends.at(-1)?.position;
+  return [
+    position,
+    startMs,
+    endMs,
+    ended ?? null,
+    ended === undefined ? null : forkOf(position, ended - 1),
+  ];
 }
 
 /** Returns the state that the claim had before. */
@@ -215,13 +264,16 @@ function end(
   const row = tables.get(
     'SELECT state FROM claim WHERE workspace = ? AND topic = ? AND id = ?',
     meta.workspace,
-    topicOfStream(meta),
+    lineOf(meta, id),
     id,
   );
-  change(tables, meta, id, kind, (claim) => {
-    claim.ends.push({ ...factOf(meta), kind, ...how });
+  const before = row?.['state'] as string;
+  // A revocation stays one, whatever shortens it further.
+  change(tables, meta, id, before === 'revoked' ? undefined : kind, (claim) => {
+    const atOnce = claim.approval?.command === meta.causation;
+    claim.ends.push({ ...factOf(meta), kind, ...how, ...(atOnce ? { atOnce } : {}) });
   });
-  return row?.['state'] as string;
+  return before;
 }
 
 export type Tally = 'decisions' | 'heads' | 'candidates' | 'open_conflicts';

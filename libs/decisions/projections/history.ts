@@ -1,12 +1,18 @@
 import { invalid } from '#kernel/refusal.js';
 import type { Reads } from '#projections/read-database.js';
-import type { History, HistoryInput } from '../contract.js';
+import type { CandidateTopic, History, HistoryInput } from '../contract.js';
 import { covers } from '../domain/claim.js';
-import { validity, type ClaimView } from '../domain/resolver.js';
-import { axesOf, decisionView } from './answering.js';
+import { validity, type ClaimView } from '../domain/claim-view.js';
+import { axesOf, type Axes } from './answering.js';
 import { claimsForQuestion } from './claim-queries.js';
+import type { Found } from './search-engine.js';
+import { namesakes, NOTHING_FOUND, suggestions } from './suggestions.js';
 import { timelinePage } from './timeline.js';
-import { aliasesOf, topicsLike, topicsNamed } from './topics.js';
+import { aliasesOf, topicsNamed, type TopicName } from './topics.js';
+import { decisionView } from './views.js';
+
+/** Why the timeline is empty where the name stands for nothing. */
+export const UNRECOGNISED = 'No topic bears this name.';
 
 /** O-22, O-23: the timeline of a topic and its heads; an empty one says why. */
 export function history(
@@ -15,11 +21,13 @@ export function history(
   input: HistoryInput,
   nowMs: number,
   position: number,
+  found: Found = NOTHING_FOUND,
 ): History {
   const axes = axesOf(reads, workspace, input, nowMs);
   const named = topicsNamed(reads, workspace, input.topic, axes.known);
   const [topic, ...more] = named;
-  if (!topic || more.length > 0) return unrecognised(reads, workspace, input, named, position);
+  if (!topic || more.length > 0)
+    return unrecognised(input, named, position, near(reads, workspace, named, found, axes));
   const claims = claimsForQuestion(reads, workspace, topic.topic, axes.asOfMs, axes.known);
   const holds = (claim: ClaimView): boolean => {
     const interval = validity(claim, axes.known);
@@ -32,14 +40,17 @@ export function history(
     limit: input.limit ?? 50,
     known: axes.known,
     scope: input.scope,
+    isWithin: axes.ontology.isWithin,
   });
   return {
     topic: topic.topic,
     name: topic.name,
-    aliases: aliasesOf(reads, workspace, topic.topic),
+    aliases: aliasesOf(reads, workspace, topic.topic, axes.known),
     heads: claims
-      .filter((c) => holds(c) && (!input.scope || covers(c.scope, input.scope)))
-      .map((c) => decisionView(c, axes.known)),
+      .filter(
+        (c) => holds(c) && (!input.scope || covers(c.scope, input.scope, axes.ontology.isWithin)),
+      )
+      .map((c) => decisionView(c, axes.known, axes.nameOf)),
     timeline: entries,
     ...(entries.length > 0 ? {} : { empty_reason: whyEmpty(input) }),
     candidate_topics: [],
@@ -60,14 +71,26 @@ function whyEmpty(input: HistoryInput): string {
   return 'Nothing was recorded for this topic by the time asked.';
 }
 
-function unrecognised(
+function near(
   reads: Reads,
   workspace: string,
+  named: readonly TopicName[],
+  found: Found,
+  axes: Axes,
+): CandidateTopic[] {
+  const { candidate_topics } =
+    named.length > 0
+      ? namesakes(reads, workspace, named, axes)
+      : suggestions(reads, workspace, found, axes);
+  return candidate_topics;
+}
+
+function unrecognised(
   input: HistoryInput,
-  named: { topic: string; name: string }[],
+  named: readonly TopicName[],
   position: number,
+  candidate_topics: CandidateTopic[],
 ): History {
-  const candidates = named.length > 0 ? named : topicsLike(reads, workspace, input.topic);
   return {
     topic: input.topic,
     name: input.topic,
@@ -77,8 +100,8 @@ function unrecognised(
     empty_reason:
       named.length > 0
         ? 'Several topics bear this name; ask again with the id of one.'
-        : 'No topic bears this name.',
-    candidate_topics: candidates.map(({ topic, name }) => ({ topic, name })),
+        : UNRECOGNISED,
+    candidate_topics,
     position: String(position),
   };
 }

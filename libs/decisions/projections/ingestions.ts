@@ -1,6 +1,12 @@
+import { invalid } from '#kernel/refusal.js';
 import { projection, when, type Meta } from '#projections/projection.js';
-import type { Reads, Writes } from '#projections/read-database.js';
-import type { Ingestion, IngestionFinding, RecordOutcome } from '../contract-ingestion.js';
+import type { Reads, Row, Writes } from '#projections/read-database.js';
+import type {
+  Ingestion,
+  IngestionFinding,
+  IngestionInput,
+  RecordOutcome,
+} from '../contract-ingestion.js';
 import { ingestionCodec } from '../domain/ingestion.events.js';
 
 /** Ingestion jobs and what became of each of their records. */
@@ -26,6 +32,14 @@ export const ingestions = projection(
         data.job_id,
         data.records_total,
         meta.recordedAt,
+      );
+    },
+    IngestionExtracted(tables, data, meta) {
+      tables.run(
+        'UPDATE ingestion SET total = total + ? WHERE workspace = ? AND job = ?',
+        data.records,
+        meta.workspace,
+        jobOf(meta),
       );
     },
     IngestionRecordStored(tables, data, meta) {
@@ -83,20 +97,27 @@ function record(
   );
 }
 
-/** Undefined for a job that this workspace does not have. */
+/** More than one job can hold. */
+const EVERYTHING = 1_000_000;
+
+/**
+ * Undefined for a job that this workspace does not have. One page goes through the records and then through the findings;
+ * records may still be added while a page is read, always behind those that were.
+ */
 export function ingestionView(
   reads: Reads,
   workspace: string,
-  job: string,
+  { job_id: job, cursor, limit = EVERYTHING }: IngestionInput,
 ): Omit<Ingestion, 'position'> | undefined {
   const row = reads.get('SELECT * FROM ingestion WHERE workspace = ? AND job = ?', workspace, job);
   if (!row) return undefined;
   const completed = row['completed_at'] as string | null;
-  const records = reads.all(
-    'SELECT * FROM ingestion_record WHERE workspace = ? AND job = ? ORDER BY idx, topic',
-    workspace,
-    job,
-  );
+  const all = JSON.parse(row['findings'] as string) as IngestionFinding[];
+  const after = cursorOf(cursor);
+  const rows = after.inFindings ? [] : recordsAfter(reads, workspace, job, after, limit + 1);
+  const records = rows.slice(0, limit).map(outcomeOf);
+  const findings = all.slice(after.finding, after.finding + limit - records.length);
+  const next = nextCursor(rows, limit, after.finding + findings.length, all.length);
   return {
     job_id: job,
     status: completed === null ? 'running' : 'completed',
@@ -106,14 +127,62 @@ export function ingestionView(
       queued: row['queued'] as number,
     },
     records_total: row['total'] as number,
-    records: records.map(outcomeOf),
-    findings: JSON.parse(row['findings'] as string) as IngestionFinding[],
+    records,
+    findings,
     submitted_at: row['submitted_at'] as string,
     ...(completed === null ? {} : { completed_at: completed }),
+    ...(next === undefined ? {} : { next_cursor: next }),
   };
 }
 
-function outcomeOf(row: Record<string, null | number | string>): RecordOutcome {
+interface Place {
+  inFindings: boolean;
+  index: number;
+  topic: string;
+  finding: number;
+}
+
+/** `r<index>.<topic>` is behind that record, `f<n>` before finding n. */
+function cursorOf(cursor: string | undefined): Place {
+  const start = { inFindings: false, index: -1, topic: '', finding: 0 };
+  if (cursor === undefined) return start;
+  const [, index, topic = ''] = /^r(\d{1,9})\.(.*)$/su.exec(cursor) ?? [];
+  if (index !== undefined) return { ...start, index: Number(index), topic };
+  const [, finding] = /^f(\d{1,9})$/.exec(cursor) ?? [];
+  if (finding !== undefined) return { ...start, inFindings: true, finding: Number(finding) };
+  throw invalid('cursor', 'is none of ours', 'pass the next_cursor of the page before, unchanged');
+}
+
+function nextCursor(
+  rows: readonly Row[],
+  limit: number,
+  finding: number,
+  findings: number,
+): string | undefined {
+  const last = rows[limit - 1];
+  if (rows.length > limit && last) return `r${last['idx'] as number}.${last['topic'] as string}`;
+  return finding < findings ? `f${finding}` : undefined;
+}
+
+function recordsAfter(
+  reads: Reads,
+  workspace: string,
+  job: string,
+  { index, topic }: Place,
+  most: number,
+): Row[] {
+  return reads.all(
+    `SELECT * FROM ingestion_record
+      WHERE workspace = ? AND job = ? AND (idx, topic) > (?, ?) ORDER BY idx, topic LIMIT ?`,
+    workspace,
+    job,
+    index,
+    topic,
+    most,
+  );
+}
+
+function outcomeOf(row: Row): RecordOutcome {
   const text = (column: string): string | undefined => (row[column] as string | null) ?? undefined;
   const [reason, decision_id, path] = [text('reason'), text('decision'), text('path')];
   const topic = text('topic');

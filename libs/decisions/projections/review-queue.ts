@@ -5,12 +5,13 @@ import type { Pending, PendingInput, PendingItem } from '../contract-review.js';
 import { oneTopic } from './answering.js';
 import { topicsNamed } from './topics.js';
 import { isUnassigned } from '../domain/ingestion-plan.js';
+import { ontologyCodec, type StoredOperation } from '../domain/ontology.events.js';
 import { topicCodec } from '../domain/topic.events.js';
 
-/** Candidates and open conflicts that wait for a reviewer, in the order of their arrival. */
+/** Candidates, open conflicts and ontology proposals that wait for a reviewer, in the order of their arrival. */
 export const reviewQueue = projection(
   'review_queue',
-  1,
+  2,
   {
     pending: `CREATE TABLE pending (
       workspace TEXT NOT NULL, id TEXT NOT NULL, kind TEXT NOT NULL, topic TEXT NOT NULL, position INTEGER NOT NULL,
@@ -64,11 +65,75 @@ export const reviewQueue = projection(
     ConflictResolved(tables, data, meta) {
       remove(tables, meta, data.conflict_id);
     },
+    TopicAbsorbed(tables, data, meta) {
+      if (data.more) return;
+      tables.run(
+        `UPDATE pending SET topic = ?1, body = json_set(body, '$.topic', ?1) WHERE workspace = ?2 AND topic = ?3`,
+        topicOfStream(meta),
+        meta.workspace,
+        data.topic,
+      );
+    },
+  }),
+  when(ontologyCodec, {
+    OntologyProposed(tables, data, meta) {
+      addProposal(tables, meta, data, stepsOf(data.change));
+    },
+    OntologyChangeProposed(tables, data, meta) {
+      addProposal(tables, meta, data, stepsOf(data.change));
+    },
+    OntologyRollbackPrepared(tables, data, meta) {
+      addProposal(tables, meta, data, [`back to version ${data.to_version}`]);
+    },
+    OntologyProposalApproved(tables, _data, meta) {
+      // All others build on a version that is outdated now, and can no longer be approved.
+      tables.run(`DELETE FROM pending WHERE workspace = ? AND kind = 'ontology'`, meta.workspace);
+    },
+    OntologyProposalRejected(tables, data, meta) {
+      remove(tables, meta, data.proposal_id);
+    },
   }),
 );
 
+const STEPS_SHOWN = 10;
+
+function stepsOf(change: readonly StoredOperation[]): string[] {
+  const steps = change.map((step) =>
+    [step.op, step.topic ?? step.dimension ?? step.source_type, step.into ?? step.value]
+      .filter((part) => part !== undefined)
+      .join(' '),
+  );
+  const more = steps.length - STEPS_SHOWN;
+  return [...steps.slice(0, STEPS_SHOWN), ...(more > 0 ? [`and ${more} more steps`] : [])];
+}
+
+function addProposal(
+  tables: Writes,
+  meta: Meta,
+  data: { proposal_id: string; base_version: number; content_hash: string; reason?: string },
+  steps: readonly string[],
+): void {
+  insert(tables, meta, '', {
+    kind: 'ontology',
+    id: data.proposal_id,
+    ...(data.reason === undefined ? {} : { statement: data.reason }),
+    reasons: [`changes version ${data.base_version} of the ontology`, ...steps],
+    content_hash: data.content_hash,
+    proposed_by: meta.actor.principal,
+    since: meta.recordedAt,
+  });
+}
+
+function topicOfStream(meta: Meta): string {
+  return meta.stream.slice(`topic-${meta.workspace}-`.length);
+}
+
 function add(tables: Writes, meta: Meta, item: PendingItem): void {
-  const topic = meta.stream.slice(`topic-${meta.workspace}-`.length);
+  const topic = topicOfStream(meta);
+  insert(tables, meta, topic, { ...item, ...(isUnassigned(topic) ? {} : { topic }) });
+}
+
+function insert(tables: Writes, meta: Meta, topic: string, item: PendingItem): void {
   tables.run(
     'INSERT INTO pending VALUES (?, ?, ?, ?, ?, ?)',
     meta.workspace,
@@ -76,7 +141,7 @@ function add(tables: Writes, meta: Meta, item: PendingItem): void {
     item.kind,
     topic,
     meta.position,
-    JSON.stringify({ ...item, ...(isUnassigned(topic) ? {} : { topic }) }),
+    JSON.stringify(item),
   );
 }
 

@@ -1,9 +1,11 @@
 import { projection, when, type Meta } from '#projections/projection.js';
 import type { Reads, Writes } from '#projections/read-database.js';
 import type { TimelineEntry } from '../contract.js';
-import type { ClaimView, Known } from '../domain/resolver.js';
-import { covers } from '../domain/claim.js';
+import type { ClaimView, Known } from '../domain/claim-view.js';
+import { covers, topicOf as lineOf } from '../domain/claim.js';
+import type { IsWithin } from '../domain/hierarchy.js';
 import { topicCodec, type Scope } from '../domain/topic.events.js';
+import { linesOf } from './topics.js';
 
 /** What is particular to the moment; the statement and its like come from the claim. */
 interface Moment {
@@ -17,14 +19,31 @@ interface Moment {
 /** Everything that happened in a topic, in the order of recording. */
 export const timeline = projection(
   'timeline',
-  1,
+  2,
   {
+    // `append`: position of the first event of the append that the entry came with.
     timeline: `CREATE TABLE timeline (
-      workspace TEXT NOT NULL, topic TEXT NOT NULL, position INTEGER NOT NULL, recorded_ms INTEGER NOT NULL,
-      recorded_at TEXT NOT NULL, actor TEXT NOT NULL, decision TEXT NOT NULL, body TEXT NOT NULL,
-      PRIMARY KEY (workspace, topic, position)) WITHOUT ROWID`,
+      workspace TEXT NOT NULL, topic TEXT NOT NULL, position INTEGER NOT NULL, append INTEGER NOT NULL,
+      recorded_ms INTEGER NOT NULL, recorded_at TEXT NOT NULL, actor TEXT NOT NULL, decision TEXT NOT NULL, body TEXT NOT NULL,
+      PRIMARY KEY (workspace, topic, position)) WITHOUT ROWID;
+      CREATE INDEX timeline_order ON timeline (workspace, position, append, recorded_ms)`,
+    topic_append: `CREATE TABLE topic_append (
+      workspace TEXT NOT NULL, topic TEXT NOT NULL, causation TEXT NOT NULL, revision INTEGER NOT NULL, first INTEGER NOT NULL,
+      PRIMARY KEY (workspace, topic)) WITHOUT ROWID`,
   },
   when(topicCodec, {
+    TopicOpened(tables, _data, meta) {
+      appendOf(tables, meta);
+    },
+    TopicAliased(tables, _data, meta) {
+      appendOf(tables, meta);
+    },
+    TopicMerged(tables, _data, meta) {
+      appendOf(tables, meta);
+    },
+    TopicAbsorbed(tables, _data, meta) {
+      appendOf(tables, meta);
+    },
     DecisionProposed(tables, data, meta) {
       add(tables, meta, { kind: 'proposed', id: data.decision_id, supersedes: data.supersedes });
     },
@@ -40,7 +59,12 @@ export const timeline = projection(
       });
     },
     DecisionSuperseded(tables, data, meta) {
-      add(tables, meta, { kind: 'superseded', id: data.decision_id, superseded_by: data.by });
+      add(tables, meta, {
+        kind: 'superseded',
+        id: data.decision_id,
+        superseded_by: data.by,
+        ...(data.reason === undefined ? {} : { reason: data.reason }),
+      });
     },
     DecisionRevoked(tables, data, meta) {
       add(tables, meta, { kind: 'revoked', id: data.decision_id, reason: data.reason });
@@ -58,20 +82,44 @@ export const timeline = projection(
     ConflictResolved(tables, data, meta) {
       add(tables, meta, { kind: 'conflict_resolved', id: data.conflict_id, reason: data.reason });
     },
+    ConflictDismissed(tables, data, meta) {
+      add(tables, meta, { kind: 'conflict_dismissed', id: data.conflict_id, reason: data.reason });
+    },
   }),
 );
 
-function add(tables: Writes, meta: Meta, moment: Moment): void {
-  tables.run(
-    'INSERT INTO timeline VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
+const topicOf = (meta: Meta): string => meta.stream.slice(`topic-${meta.workspace}-`.length);
+
+/** Position of the first event of this event's append. */
+function appendOf(tables: Writes, meta: Meta): number {
+  const row = tables.get(
+    `INSERT INTO topic_append VALUES (?, ?, ?, ?, ?) ON CONFLICT (workspace, topic) DO UPDATE SET
+       first = iif(causation = excluded.causation AND revision = excluded.revision - 1, first, excluded.first),
+       causation = excluded.causation, revision = excluded.revision
+     RETURNING first`,
     meta.workspace,
-    meta.stream.slice(`topic-${meta.workspace}-`.length),
+    topicOf(meta),
+    meta.causation,
+    meta.revision,
     meta.position,
+  );
+  return row?.['first'] as number;
+}
+
+function add(tables: Writes, meta: Meta, moment: Moment): void {
+  // A conflict is shown with the claim that opened it: its id begins with that claim's.
+  const decision = moment.id.replace(/\.c\d+$/, '');
+  tables.run(
+    'INSERT INTO timeline VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
+    meta.workspace,
+    // The topic it began in, also after that one was merged: as in `claims`.
+    lineOf(decision) ?? topicOf(meta),
+    meta.position,
+    appendOf(tables, meta),
     meta.recordedMs,
     meta.recordedAt,
     meta.actor.principal,
-    // A conflict is shown with the claim that opened it: its id begins with that claim's.
-    moment.id.replace(/\.c\d+$/, ''),
+    decision,
     JSON.stringify(moment),
   );
 }
@@ -82,20 +130,27 @@ export interface TimelinePage {
   next?: number;
 }
 
-/** Entries after a position, oldest first. A cursor is a position, so writes in between neither repeat nor hide an entry. */
+/** Entries of a topic and of those that were merged into it, after a position, oldest first. A cursor is a position, so writes in between neither repeat nor hide an entry. */
 export function timelinePage(
   reads: Reads,
   workspace: string,
   topic: string,
-  page: { after: number; limit: number; known: Known; scope: Scope | undefined },
+  page: {
+    after: number;
+    limit: number;
+    known: Known;
+    scope: Scope | undefined;
+    isWithin: IsWithin;
+  },
 ): TimelinePage {
+  const lines = linesOf(reads, workspace, topic, page.known);
   const rows = reads.all(
     `SELECT t.position, t.recorded_at, t.actor, t.body, c.body AS claim FROM timeline t
        JOIN claim c ON c.workspace = t.workspace AND c.topic = t.topic AND c.id = t.decision
-      WHERE t.workspace = ? AND t.topic = ? AND t.position > ? AND t.position <= ? AND t.recorded_ms <= ?
+      WHERE t.workspace = ? AND t.topic IN (${lines.map(() => '?').join(', ')}) AND t.position > ? AND t.position <= ? AND t.recorded_ms <= ?
       ORDER BY t.position LIMIT ?`,
     workspace,
-    topic,
+    ...lines,
     page.after,
     Math.min(page.known.position, Number.MAX_SAFE_INTEGER),
     Math.min(page.known.ms, Number.MAX_SAFE_INTEGER),
@@ -105,7 +160,7 @@ export function timelinePage(
   const last = shown.at(-1)?.['position'] as number | undefined;
   const entries = shown
     .map((row) => entryOf(row))
-    .filter((entry) => !page.scope || covers(entry.scope, page.scope));
+    .filter((entry) => !page.scope || covers(entry.scope, page.scope, page.isWithin));
   return { entries, ...(rows.length > page.limit && last !== undefined ? { next: last } : {}) };
 }
 

@@ -1,24 +1,28 @@
-import { nameKey, words } from '#kernel/text.js';
+import { nameKey } from '#kernel/text.js';
 import { projection, when, type Meta } from '#projections/projection.js';
-import type { Reads, Row, Writes } from '#projections/read-database.js';
+import type { Reads, Writes } from '#projections/read-database.js';
 import { isUnassigned } from '../domain/ingestion-plan.js';
-import type { Known } from '../domain/resolver.js';
+import type { Known } from '../domain/claim-view.js';
 import { topicCodec } from '../domain/topic.events.js';
+import { LATEST, limitsOf } from './ontology-queries.js';
 
-/** Topics by id, name and alias, and a word index over names, aliases and statements for questions that name none. */
+/** Topics that records opened, by id, name and alias, and which of them were joined. The names of declared ones are in `ontology`. */
 export const topics = projection(
   'topics',
-  1,
+  3,
   {
     topic: `CREATE TABLE topic (
       workspace TEXT NOT NULL, id TEXT NOT NULL, name TEXT NOT NULL, position INTEGER NOT NULL, recorded_ms INTEGER NOT NULL,
       PRIMARY KEY (workspace, id)) WITHOUT ROWID`,
     topic_alias: `CREATE TABLE topic_alias (
-      workspace TEXT NOT NULL, name_key TEXT NOT NULL, topic TEXT NOT NULL, alias TEXT NOT NULL, position INTEGER NOT NULL,
+      workspace TEXT NOT NULL, name_key TEXT NOT NULL, topic TEXT NOT NULL, alias TEXT NOT NULL,
+      position INTEGER NOT NULL, recorded_ms INTEGER NOT NULL,
       PRIMARY KEY (workspace, name_key, topic)) WITHOUT ROWID;
       CREATE INDEX topic_alias_topic ON topic_alias (workspace, topic, position)`,
-    topic_words: `CREATE VIRTUAL TABLE topic_words USING fts5 (
-      workspace UNINDEXED, topic UNINDEXED, decision UNINDEXED, words, tokenize = 'porter unicode61')`,
+    topic_merge: `CREATE TABLE topic_merge (
+      workspace TEXT NOT NULL, topic TEXT NOT NULL, target TEXT NOT NULL, position INTEGER NOT NULL, recorded_ms INTEGER NOT NULL,
+      PRIMARY KEY (workspace, topic)) WITHOUT ROWID;
+      CREATE INDEX topic_merge_target ON topic_merge (workspace, target)`,
     topic_tally: `CREATE TABLE topic_tally (workspace TEXT PRIMARY KEY, n INTEGER NOT NULL) WITHOUT ROWID`,
   },
   when(topicCodec, {
@@ -34,43 +38,49 @@ export const topics = projection(
       );
       alias(tables, meta, data.topic, data.topic);
       alias(tables, meta, data.topic, data.name);
-      index(tables, meta, data.topic, '', data.name);
-      tables.run(
-        'INSERT INTO topic_tally VALUES (?, 1) ON CONFLICT (workspace) DO UPDATE SET n = n + 1',
-        meta.workspace,
-      );
+      tally(tables, meta, 1);
     },
     TopicAliased(tables, data, meta) {
       for (const name of data.aliases) alias(tables, meta, data.topic, name);
-      index(tables, meta, data.topic, '', data.aliases.join(' '));
     },
-    DecisionProposed(tables, data, meta) {
-      const topic = meta.stream.slice(`topic-${meta.workspace}-`.length);
-      if (isUnassigned(topic)) return;
-      const excerpts = data.evidence.map((e) => e.excerpt).join(' ');
-      index(tables, meta, topic, data.decision_id, `${data.statement} ${excerpts}`);
+    TopicAbsorbed(tables, data, meta) {
+      if (data.more) return;
+      const target = meta.stream.slice(`topic-${meta.workspace}-`.length);
+      tables.run(
+        'INSERT INTO topic_merge VALUES (?, ?, ?, ?, ?)',
+        meta.workspace,
+        data.topic,
+        target,
+        meta.position,
+        meta.recordedMs,
+      );
+      const opened = tables.get(
+        'SELECT 1 AS there FROM topic WHERE workspace = ? AND id = ?',
+        meta.workspace,
+        data.topic,
+      );
+      if (opened) tally(tables, meta, -1);
     },
   }),
 );
 
 function alias(tables: Writes, meta: Meta, topic: string, name: string): void {
   tables.run(
-    'INSERT OR IGNORE INTO topic_alias VALUES (?, ?, ?, ?, ?)',
+    'INSERT OR IGNORE INTO topic_alias VALUES (?, ?, ?, ?, ?, ?)',
     meta.workspace,
     nameKey(name),
     topic,
     name,
     meta.position,
+    meta.recordedMs,
   );
 }
 
-function index(tables: Writes, meta: Meta, topic: string, decision: string, text: string): void {
+function tally(tables: Writes, meta: Meta, by: number): void {
   tables.run(
-    'INSERT INTO topic_words (workspace, topic, decision, words) VALUES (?, ?, ?, ?)',
+    'INSERT INTO topic_tally VALUES (?1, ?2) ON CONFLICT (workspace) DO UPDATE SET n = n + ?2',
     meta.workspace,
-    topic,
-    decision,
-    words(text).join(' '),
+    by,
   );
 }
 
@@ -79,72 +89,177 @@ export interface TopicName {
   name: string;
 }
 
-/** Topics that an id, name or alias stands for: one, none, or several that share it. */
+const NAMESAKES_MAX = 20;
+
+/**
+ * Topics that an id, name or alias stands for, as far as was known: one, none, or several that share it. Names from records and from
+ * the ontology count alike; only the exact id of one of them decides between several. A merged topic is the one that it was merged into.
+ */
 export function topicsNamed(
   reads: Reads,
   workspace: string,
   name: string,
-  known: Known = { position: Infinity, ms: Infinity },
+  known: Known = LATEST,
 ): TopicName[] {
+  const [position, ms] = limitsOf(known);
   const rows = reads.all(
-    `SELECT t.id, t.name, t.position, t.recorded_ms FROM topic_alias a
-       JOIN topic t ON t.workspace = a.workspace AND t.id = a.topic
-      WHERE a.workspace = ? AND a.name_key = ? ORDER BY t.id LIMIT 20`,
+    `SELECT topic FROM topic_alias WHERE workspace = ?1 AND name_key = ?2 AND position <= ?3 AND recorded_ms <= ?4
+      UNION SELECT topic FROM ontology_name
+      WHERE workspace = ?1 AND name_key = ?2 AND from_position <= ?3 AND from_ms <= ?4
+        AND NOT (to_position IS NOT NULL AND to_position <= ?3 AND to_ms <= ?4)
+      ORDER BY topic LIMIT ${NAMESAKES_MAX}`,
+    workspace,
+    nameKey(name),
+    position,
+    ms,
+  );
+  let found = rows.map((row) => row['topic'] as string);
+  if (found.length > 1) found = withoutPending(reads, workspace, found, known);
+  if (found.length > 1 && found.includes(name)) found = [name];
+  const homes = [...new Set(found.map((topic) => homeOf(reads, workspace, topic, known)))];
+  return homes.flatMap((topic) => topicById(reads, workspace, topic, known) ?? []);
+}
+
+/** While a merge is approved and not yet done, the name of the one topic is declared for the other already: it still means the one. */
+function withoutPending(
+  reads: Reads,
+  workspace: string,
+  found: readonly string[],
+  known: Known,
+): string[] {
+  const [position, ms] = limitsOf(known);
+  const targets = found.flatMap((topic) => {
+    const row = reads.get(
+      'SELECT target FROM ontology_merge WHERE workspace = ? AND topic = ? AND position <= ? AND recorded_ms <= ?',
+      workspace,
+      topic,
+      position,
+      ms,
+    );
+    const done = homeOf(reads, workspace, topic, known) !== topic;
+    return row && !done ? [row['target'] as string] : [];
+  });
+  return found.filter((topic) => !targets.includes(topic));
+}
+
+/** Topics that records opened under a name, whatever the ontology says of it. */
+export function recordedTopics(reads: Reads, workspace: string, name: string): TopicName[] {
+  const rows = reads.all(
+    `SELECT t.id, t.name FROM topic_alias a JOIN topic t ON t.workspace = a.workspace AND t.id = a.topic
+      WHERE a.workspace = ? AND a.name_key = ? ORDER BY a.topic LIMIT ${NAMESAKES_MAX}`,
     workspace,
     nameKey(name),
   );
-  return rows.filter((row) => wasKnown(row, known)).map(nameOf);
+  return rows.map((row) => ({ topic: row['id'] as string, name: row['name'] as string }));
 }
 
-function wasKnown(row: Row, known: Known): boolean {
-  return (
-    (row['position'] as number) <= known.position && (row['recorded_ms'] as number) <= known.ms
-  );
-}
-
-function nameOf(row: Row): TopicName {
-  return { topic: row['id'] as string, name: row['name'] as string };
-}
-
-export function aliasesOf(reads: Reads, workspace: string, topic: string): string[] {
-  const rows = reads.all(
-    'SELECT alias FROM topic_alias WHERE workspace = ? AND topic = ? ORDER BY position, alias LIMIT 200',
+/** Undefined where it did not exist as far as was known. Its name is the declared one, else the one that it was opened with. */
+export function topicById(
+  reads: Reads,
+  workspace: string,
+  id: string,
+  known: Known,
+): TopicName | undefined {
+  const [position, ms] = limitsOf(known);
+  const row = reads.get(
+    `SELECT coalesce(
+        (SELECT name FROM ontology_name WHERE workspace = ?1 AND topic = ?2 AND kind = 'name'
+            AND from_position <= ?3 AND from_ms <= ?4
+            AND NOT (to_position IS NOT NULL AND to_position <= ?3 AND to_ms <= ?4)
+          ORDER BY from_position DESC LIMIT 1),
+        (SELECT name FROM topic WHERE workspace = ?1 AND id = ?2 AND position <= ?3 AND recorded_ms <= ?4)) AS name`,
     workspace,
-    topic,
+    id,
+    position,
+    ms,
   );
-  return rows.map((row) => row['alias'] as string).filter((name) => name !== topic);
+  const name = row?.['name'] as string | null | undefined;
+  return typeof name === 'string' ? { topic: id, name } : undefined;
 }
 
-export interface Match extends TopicName {
-  /** Decision whose words matched best; none where the name itself did. */
-  decision?: string;
-}
-
-const MATCHES = 8;
-
-/** Topics whose words are nearest to a text, best first. Suggestions only: never a decision. */
-export function topicsLike(reads: Reads, workspace: string, text: string): Match[] {
-  const terms = [...new Set(words(text))].slice(0, 32);
-  if (terms.length === 0) return [];
-  const rows = reads.all(
-    `SELECT w.topic AS id, w.decision, t.name FROM topic_words w
-       JOIN topic t ON t.workspace = w.workspace AND t.id = w.topic
-      WHERE topic_words MATCH ? AND w.workspace = ? ORDER BY rank LIMIT ${MATCHES * 4}`,
-    terms.map((term) => `"${term}"`).join(' OR '),
-    workspace,
-  );
-  const best = new Map<string, Match>();
-  for (const row of rows) {
-    const { topic, name } = nameOf(row);
-    const decision = row['decision'] as string;
-    const found = best.get(topic);
-    if (!found) best.set(topic, { topic, name, ...(decision === '' ? {} : { decision }) });
-    else if (found.decision === undefined && decision !== '') found.decision = decision;
+/** The topic in which a topic's decisions stand, as far as was known: itself, or what it was merged into. */
+export function homeOf(
+  reads: Reads,
+  workspace: string,
+  topic: string,
+  known: Known = LATEST,
+): string {
+  const [position, ms] = limitsOf(known);
+  const seen = new Set<string>();
+  let at = topic;
+  while (!seen.has(at)) {
+    seen.add(at);
+    const row = reads.get(
+      'SELECT target FROM topic_merge WHERE workspace = ? AND topic = ? AND position <= ? AND recorded_ms <= ?',
+      workspace,
+      at,
+      position,
+      ms,
+    );
+    if (row) at = row['target'] as string;
   }
-  return [...best.values()].slice(0, MATCHES);
+  return at;
 }
 
+/** The topic and every one that was merged into it, as far as was known. Decisions keep the topic in whose stream they were proposed. */
+export function linesOf(
+  reads: Reads,
+  workspace: string,
+  topic: string,
+  known: Known = LATEST,
+): string[] {
+  const [position, ms] = limitsOf(known);
+  const lines = new Set([topic]);
+  for (const line of lines)
+    for (const row of reads.all(
+      `SELECT topic FROM topic_merge WHERE workspace = ? AND target = ? AND position <= ? AND recorded_ms <= ?
+        ORDER BY position`,
+      workspace,
+      line,
+      position,
+      ms,
+    ))
+      lines.add(row['topic'] as string);
+  return [...lines];
+}
+
+/** Names other than the id, declared ones and those of records, of merged topics too. */
+export function aliasesOf(
+  reads: Reads,
+  workspace: string,
+  topic: string,
+  known: Known = LATEST,
+): string[] {
+  const [position, ms] = limitsOf(known);
+  const found = new Map<string, string>();
+  for (const line of linesOf(reads, workspace, topic, known)) {
+    const rows = reads.all(
+      `SELECT alias, position FROM topic_alias WHERE workspace = ?1 AND topic = ?2 AND position <= ?3 AND recorded_ms <= ?4
+        UNION ALL SELECT name, from_position FROM ontology_name
+        WHERE workspace = ?1 AND topic = ?2 AND from_position <= ?3 AND from_ms <= ?4
+          AND NOT (to_position IS NOT NULL AND to_position <= ?3 AND to_ms <= ?4)
+        ORDER BY position, alias LIMIT 200`,
+      workspace,
+      line,
+      position,
+      ms,
+    );
+    for (const row of rows) {
+      const alias = row['alias'] as string;
+      if (!found.has(nameKey(alias))) found.set(nameKey(alias), alias);
+    }
+  }
+  return [...found.values()].filter((alias) => alias !== topic);
+}
+
+/** Topics that records opened, and declared ones that none did yet. */
 export function topicCount(reads: Reads, workspace: string): number {
-  return (reads.get('SELECT n FROM topic_tally WHERE workspace = ?', workspace)?.['n'] ??
-    0) as number;
+  const opened = reads.get('SELECT n FROM topic_tally WHERE workspace = ?', workspace);
+  const declared = reads.get(
+    `SELECT count(DISTINCT o.topic) AS n FROM ontology_name o
+      WHERE o.workspace = ?1 AND o.kind = 'name' AND o.to_position IS NULL
+        AND NOT EXISTS (SELECT 1 FROM topic t WHERE t.workspace = ?1 AND t.id = o.topic)`,
+    workspace,
+  );
+  return ((opened?.['n'] ?? 0) as number) + ((declared?.['n'] ?? 0) as number);
 }

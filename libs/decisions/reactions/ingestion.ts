@@ -5,19 +5,39 @@ import type { Clock } from '#kernel/context.js';
 import { Refusal } from '#kernel/refusal.js';
 import { whenMs } from '#kernel/time.js';
 import { reaction, type Reaction } from '#projections/reaction.js';
+import type { ReadModels } from '#projections/read-models.js';
+import { canonicalJson, sha256 } from '#kernel/json.js';
 import { CaptureSource } from '#sources/module.js';
-import { planIngestion, replacingOwnHead } from '../domain/document-plan.js';
-import type { Manifest, Plan, PlannedClaim } from '../domain/ingestion-plan.js';
+import { asKnown, planIngestion, replacingOwnHead } from '../domain/document-plan.js';
+import {
+  planRecords,
+  type Manifest,
+  type Plan,
+  type PlannedClaim,
+} from '../domain/ingestion-plan.js';
+import type { Ingestion } from '../domain/ingestion.js';
 import { ingestionCodec, type OutcomeEvent, type Submitted } from '../domain/ingestion.events.js';
-import type { Timing } from '../domain/topic-state.js';
-import type { TopicEvent } from '../domain/topic.events.js';
-import { ingestionStream, ingestionStreams, topicStream, topicStreams } from '../streams.js';
+import type { Approval } from '../domain/topic-state.js';
+import { timingFor } from '../projections/timing.js';
+import {
+  homeTopic,
+  ingestionStream,
+  ingestionStreams,
+  topicStream,
+  topicStreams,
+} from '../streams.js';
+
+import { readWith, type Extractor, type Reading } from './extractor.js';
+import { mayPass, outcomeOf, skippedFor } from './ingestion-outcome.js';
 
 interface Needs {
   streams: Streams;
+  models: Pick<ReadModels, 'now'>;
   commands: CommandBus;
   blobs: BlobStore;
   clock: Clock;
+  /** Reads plain texts beside the reader of what they mark; off without one. */
+  extractor?: Extractor | undefined;
 }
 
 /** Topics worked on at once; their appends share the engine's group commits. */
@@ -57,6 +77,7 @@ class Job {
       job: this.submitted.job_id,
     });
     await this.capture(manifest, plan, texts);
+    await this.extract(manifest, texts[0] ?? '', state, plan);
     for (const { index, path, reason } of plan.skipped)
       this.outcomes.push({ type: 'IngestionRecordSkipped', data: { index, path, reason } });
     await atOnce(plan.topics, async (claims) => {
@@ -70,6 +91,46 @@ class Job {
       { type: 'Complete', findings: plan.findings },
       this.origin('complete'),
     );
+  }
+
+  /** Adds what a further reader finds to the plan. It reads once: what it found is kept before anything comes of it. */
+  private async extract(
+    manifest: Manifest,
+    text: string,
+    state: Ingestion,
+    plan: Plan,
+  ): Promise<void> {
+    const reading = await this.reading(manifest, text, state);
+    if (!reading) return;
+    const { governor, job_id: job } = this.submitted;
+    const read = planRecords({ ...manifest, records: reading.records }, { governor, job });
+    const first = manifest.records.length;
+    plan.topics.push(...read.topics.map((t) => t.map((c) => ({ ...c, index: c.index + first }))));
+    plan.findings.push(...reading.findings);
+  }
+
+  private async reading(
+    manifest: Manifest,
+    text: string,
+    state: Ingestion,
+  ): Promise<Reading | undefined> {
+    if (state.status !== 'absent' && state.reading !== undefined)
+      return JSON.parse(await this.text(state.reading)) as Reading;
+    const { extractor, blobs, streams } = this.needs;
+    const [source] = manifest.sources;
+    if (!extractor || !manifest.extraction || !source || text === '') return undefined;
+    const reading = await readWith(extractor, text, source, manifest.records);
+    if (reading.records.length === 0) return reading;
+    const bytes = Buffer.from(canonicalJson(reading));
+    const hash = sha256(bytes);
+    await blobs.putBlobs([{ hash, bytes }]);
+    await streams.execute(
+      ingestionStreams,
+      this.stream,
+      { type: 'Extract', by: extractor.name, reading: hash, records: reading.records.length },
+      this.origin('extract'),
+    );
+    return reading;
   }
 
   private get stream(): string {
@@ -112,7 +173,7 @@ class Job {
     try {
       return await this.propose(planned, planned.approve);
     } catch (refusal) {
-      if (!(refusal instanceof Refusal)) throw refusal;
+      if (!(refusal instanceof Refusal) || mayPass(refusal)) throw refusal;
       if (planned.approve) return this.queueInstead(planned, refusal);
       return skippedFor(planned, refusal);
     }
@@ -124,18 +185,24 @@ class Job {
     try {
       return await this.propose({ ...planned, claim }, false);
     } catch (again) {
-      if (!(again instanceof Refusal)) throw again;
+      if (!(again instanceof Refusal) || mayPass(again)) throw again;
       return skippedFor(planned, again);
     }
   }
 
   private async propose(planned: PlannedClaim, approve: boolean): Promise<OutcomeEvent> {
-    const { topic, index, path } = planned;
-    const stream = topicStream(this.event.workspace, topic.id);
+    const { index, path } = planned;
+    const { workspace } = this.event;
+    const topic = {
+      ...planned.topic,
+      id: await homeTopic(this.needs.streams, workspace, planned.topic.id),
+    };
+    const stream = topicStream(workspace, topic.id);
     const { state } = await this.needs.streams.load(topicStreams, stream);
     const proposed_by = this.event.actor.principal;
     const origin = `${this.submitted.job_id}#${index}`;
-    const claim = { ...replacingOwnHead(planned, state).claim, proposed_by, origin };
+    const said = replacingOwnHead(asKnown(planned, topic.id, state), state).claim;
+    const claim = { ...said, proposed_by, origin };
     const done = await this.needs.streams.execute(
       topicStreams,
       stream,
@@ -146,7 +213,7 @@ class Job {
         aliases: topic.aliases,
         claim,
         ...(approve
-          ? { approval: { reason: `ingested as decided (${origin})`, ...this.timing() } }
+          ? { approval: { reason: `ingested as decided (${origin})`, ...this.timing(topic.id) } }
           : {}),
       },
       this.origin(`claim-${index}-${topic.id}`),
@@ -161,9 +228,15 @@ class Job {
     );
   }
 
-  private timing(): Timing {
-    const { zone } = this.submitted;
-    return { nowMs: this.needs.clock(), toMs: (when) => whenMs(when, zone) };
+  /** As of now, but for the zone and the wish for four eyes, which are those of the submission. */
+  private timing(topic: string): Omit<Approval, 'decisionId' | 'reason'> {
+    const { zone, four_eyes } = this.submitted;
+    const { workspace, actor } = this.event;
+    return {
+      ...this.needs.models.now((reads) => timingFor(reads, workspace, topic, this.needs.clock())),
+      toMs: (when) => whenMs(when, zone),
+      fourEyes: four_eyes === true ? actor.principal : undefined,
+    };
   }
 
   private async report(): Promise<void> {
@@ -180,44 +253,6 @@ class Job {
       );
     }
   }
-}
-
-function outcomeOf(
-  place: { index: number; topic: string; path?: string; decision_id: string },
-  events: readonly TopicEvent[],
-  held: { status: string; mine: boolean },
-  reasons: string[],
-): OutcomeEvent {
-  const conflict = events.find((e) => e.type === 'ConflictOpened');
-  if (conflict)
-    return {
-      type: 'IngestionRecordStored',
-      data: { ...place, note: `conflict_opened ${conflict.data.conflict_id}` },
-    };
-  if (events.some((e) => e.type === 'DecisionConfirmed'))
-    return { type: 'IngestionRecordStored', data: { ...place, note: 'confirms_head' } };
-  if (events.some((e) => e.type === 'DecisionApproved'))
-    return { type: 'IngestionRecordStored', data: place };
-  if (!held.mine)
-    return {
-      type: 'IngestionRecordSkipped',
-      data: { ...place, reason: `duplicate of ${place.decision_id}, which is ${held.status}` },
-    };
-  return held.status === 'candidate'
-    ? { type: 'IngestionRecordQueued', data: { ...place, reasons } }
-    : { type: 'IngestionRecordStored', data: place };
-}
-
-function skippedFor({ index, path, topic }: PlannedClaim, refusal: Refusal): OutcomeEvent {
-  return {
-    type: 'IngestionRecordSkipped',
-    data: {
-      index,
-      topic: topic.id,
-      ...(path === undefined ? {} : { path }),
-      reason: `${refusal.error}: ${refusal.message}`,
-    },
-  };
 }
 
 async function atOnce<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {

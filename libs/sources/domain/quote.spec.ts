@@ -44,6 +44,35 @@ describe('B35: quotes', () => {
     expect(verifyQuote(SOURCE, quote)).toBeUndefined();
   });
 
+  it.each([
+    ['right-to-left text', 'הוחלט: תשלום תוך 60 יום (סעיף 4).', 'תשלום תוך 60 יום'],
+    ['a quote between marks of direction', 'a \u2067שלום\u2069 b', '\u2067שלום\u2069'],
+    ['letters of two units', 'We 👍🏽 agree 𝒙 = 2', 'agree 𝒙 = 2'],
+    [
+      'a script without spaces',
+      '「支払条件は六十日とする」と決めた。',
+      '「支払条件は六十日とする」',
+    ],
+    ['an Arabic sentence with marks', 'قُرِّرَ أن يُدفع خلال ٦٠ يومًا.', 'يُدفع خلال ٦٠ يومًا'],
+  ])('keeps the offsets of %s in UTF-16 units', (_what, text, quote) => {
+    expect(verifyQuote(text, quote)).toEqual({
+      excerpt: quote,
+      start: text.indexOf(quote),
+      end: text.indexOf(quote) + quote.length,
+      verbatim: true,
+    });
+  });
+
+  it.each([
+    ['a letter that only looks alike', 'p\u0430y in May', 'pay in May'],
+    ['an invisible letter between', 'pay in M\u200bay', 'pay in May'],
+    ['a turned word', 'pay \u202eyaM ni\u202c', 'pay in May'],
+    ['another digit', 'within ٦٠ days', 'within 60 days'],
+    ['a number cut', 'pay 1,500 in May', 'pay 1,50'],
+  ])('does not take %s for the same', (_what, text, quote) => {
+    expect(verifyQuote(text, quote)).toBeUndefined();
+  });
+
   it('never cuts a word: "can" is not found in "cannot"', () => {
     expect(verifyQuote('we cannot agree', 'we can')).toBeUndefined();
     expect(verifyQuote('we\u00a0cannot agree', 'we can')).toBeUndefined();

@@ -66,6 +66,25 @@ export function sourceView(reads: Reads, workspace: string, id: string): SourceV
   };
 }
 
+/** When the ledger came to know a source: log position, and milliseconds. */
+export function sourceRecorded(
+  reads: Reads,
+  workspace: string,
+  id: string,
+): { position: number; ms: number } | undefined {
+  const row = reads.get(
+    'SELECT position, recorded_at FROM source WHERE workspace = ? AND id = ?',
+    workspace,
+    id,
+  );
+  return (
+    row && {
+      position: row['position'] as number,
+      ms: Date.parse(row['recorded_at'] as string),
+    }
+  );
+}
+
 export function sourceCount(reads: Reads, workspace: string): number {
   return (reads.get('SELECT n FROM source_tally WHERE workspace = ?', workspace)?.['n'] ??
     0) as number;

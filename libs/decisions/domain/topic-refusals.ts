@@ -1,0 +1,68 @@
+import { Refusal } from '#kernel/refusal.js';
+import type { Decision, Held, Topic } from './topic-state.js';
+
+export function ring(members: readonly string[]): Refusal {
+  return new Refusal('conflict', 'supersession_cycle', `supersession would form a ring`, {
+    path: 'supersedes',
+    issues: members.map((id) => ({ path: 'supersedes', problem: id })),
+    fix: 'leave out the link that closes the ring',
+  });
+}
+
+export function unknownTarget(id: string, path = 'supersedes'): Refusal {
+  return new Refusal('invalid', 'unknown_target', `no decision ${id} in this topic`, {
+    path,
+    issues: [{ path, problem: `${id} is no decision of this topic` }],
+    fix: 'name decisions of the same topic; get_decision_history lists them',
+  });
+}
+
+/** B43: what was inspected is not what would be approved. Says what differs where the inspected one is known. */
+export function staleRevision(topic: Topic, inspected: string, present: Decision): Refusal {
+  const before = [...topic.decisions.values()].find((d) => d.contentHash === inspected);
+  return new Refusal('conflict', 'stale_revision', 'the candidate is not what was inspected', {
+    path: 'content_hash',
+    issues: [
+      { path: 'content_hash', problem: `the candidate has the hash ${present.contentHash}` },
+      ...(before ? differences(before, present) : []),
+    ],
+    fix: `inspect ${present.id} and approve it with its content_hash`,
+  });
+}
+
+/** Words from outside are named only, never repeated in a refusal; dates and ids are. */
+const COMPARED = {
+  meaning: 'statement or value',
+  scope: 'scope',
+  document: 'document',
+  effectiveFrom: 'effective_from',
+  effectiveTo: 'effective_to',
+  decidedAt: 'decided_at',
+  supersedes: 'supersedes',
+} as const satisfies Partial<Record<keyof Held, string>>;
+const NAMED_ONLY: readonly string[] = ['meaning', 'scope', 'document'];
+
+function differences(before: Held, now: Held): { path: string; problem: string }[] {
+  return Object.entries(COMPARED).flatMap(([key, path]) => {
+    const field = key as keyof typeof COMPARED;
+    const [was, is] = [shown(before[field]), shown(now[field])];
+    if (was === is) return [];
+    const problem = NAMED_ONLY.includes(key)
+      ? 'differs from what was inspected'
+      : `was ${was}, is ${is}`;
+    return [{ path, problem }];
+  });
+}
+
+function shown(value: unknown): string {
+  return value === undefined ? 'absent' : JSON.stringify(value);
+}
+
+/** QO-12: a second person is wanted, and this is the first one again. */
+export function fourEyesRequired(path: string, id: string): Refusal {
+  return new Refusal('forbidden', 'four_eyes_required', `${id} was proposed by you`, {
+    path,
+    issues: [{ path, problem: 'this organisation wants another person than the proposer' }],
+    fix: 'ask another governor of the workspace',
+  });
+}

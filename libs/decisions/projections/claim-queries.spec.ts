@@ -1,0 +1,68 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { ReadDatabase, type Param, type Reads } from '#projections/read-database.js';
+import { claimsForQuestion, conflictsFor } from './claim-queries.js';
+import { claims } from './claims.js';
+import { knownPosition, wholeAppends } from './knowledge.js';
+import { timeline } from './timeline.js';
+import { topics } from './topics.js';
+
+let db: ReadDatabase;
+beforeAll(() => {
+  db = ReadDatabase.openForWriting(':memory:');
+  for (const { tables } of [claims, timeline, topics])
+    for (const ddl of Object.values(tables)) db.exec(ddl);
+});
+afterAll(() => {
+  db.close();
+});
+
+/** What SQLite does for each query that is asked of it. */
+class Plans implements Reads {
+  readonly of = new Map<string, string>();
+
+  get(sql: string, ...params: readonly Param[]) {
+    this.note(sql, params);
+    return db.get(sql, ...params);
+  }
+
+  all(sql: string, ...params: readonly Param[]) {
+    this.note(sql, params);
+    return db.all(sql, ...params);
+  }
+
+  private note(sql: string, params: readonly Param[]): void {
+    const rows = db.all(`EXPLAIN QUERY PLAN ${sql}`, ...params);
+    this.of.set(sql.replace(/\s+/g, ' '), rows.map((r) => r['detail']).join('; '));
+  }
+}
+
+const MOMENTS = [
+  { position: Infinity, ms: Infinity },
+  { position: 7, ms: Infinity },
+  { position: Infinity, ms: 7 },
+];
+
+it('answers rest on index ranges of one topic, never on a scan or a sort of it', () => {
+  const plans = new Plans();
+  for (const known of MOMENTS) {
+    wholeAppends(plans, 'w', known);
+    knownPosition(plans, 'w', known);
+    claimsForQuestion(plans, 'w', 't', 5, known);
+    conflictsFor(plans, 'w', 't', ['c'], known);
+  }
+  const own = [...plans.of].filter(([sql]) =>
+    /FROM (?:claim|conflict|timeline|json_each)/.test(sql),
+  );
+  expect(own.length).toBeGreaterThan(10);
+  for (const [sql, plan] of own) {
+    expect([sql, plan]).not.toEqual([
+      sql,
+      expect.stringMatching(/SCAN (?:claim|conflict|timeline|c|k)\b/),
+    ]);
+    expect([sql, plan]).not.toEqual([sql, expect.stringContaining('TEMP B-TREE')]);
+    const narrowed = /end_ms (?:>|<=) \?/.test(sql) ? 'claim_validity' : '';
+    expect([sql, plan]).toEqual([sql, expect.stringContaining(narrowed)]);
+    if (/FROM (?:claim|conflict)\b/.test(sql))
+      expect([sql, plan]).toEqual([sql, expect.stringMatching(/workspace=\? AND topic=\?/)]);
+  }
+});

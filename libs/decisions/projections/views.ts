@@ -1,0 +1,149 @@
+import { sourceId, sourceView, type SourceView } from '#sources/index.js';
+import type { AuthorityMode } from '#kernel/context.js';
+import { isoMs } from '#kernel/time.js';
+import type { Reads } from '#projections/read-database.js';
+import type { ConflictSummary, DecisionView, SourceRef } from '../contract.js';
+import {
+  seen,
+  validity,
+  type ClaimView,
+  type ConflictView,
+  type Known,
+} from '../domain/claim-view.js';
+import { neededFor, type ConflictKind } from '../domain/topic-conflict.js';
+import type { Evidence } from '../domain/topic.events.js';
+import { claimById } from './claim-queries.js';
+import type { OntologyView } from './ontology-queries.js';
+
+/** Display name of an approver; undefined where names are not shown or the principal has none. */
+export type NameOf = (principal: string) => string | undefined;
+
+/** An approved claim as answers show it, ended or not as far as was known. */
+export function decisionView(claim: ClaimView, known: Known, nameOf: NameOf): DecisionView {
+  const { approval } = claim;
+  if (!approval) throw new Error(`${claim.decision_id} is not approved`);
+  const approver = ({ by: principal, at }: { by: string; at: string }) => {
+    const name = nameOf(principal);
+    return { principal, ...(name === undefined ? {} : { name }), at };
+  };
+  return {
+    id: claim.decision_id,
+    revision: approval.revision,
+    topic: claim.topic,
+    scope: claim.scope,
+    statement: claim.statement,
+    ...(claim.value === undefined ? {} : { value: claim.value }),
+    ...datesOf(claim),
+    approved_by: [
+      approver(approval),
+      ...claim.confirmations.filter((c) => seen(c, known)).map((c) => approver(c)),
+    ],
+    approved_at: approval.at,
+    ...endOf(claim, known),
+  };
+}
+
+function datesOf({ decided_at, effective_from, effective_to }: ClaimView) {
+  return {
+    ...(decided_at === undefined ? {} : { decided_at }),
+    ...(effective_from === undefined ? {} : { effective_from }),
+    ...(effective_to === undefined ? {} : { effective_to }),
+  };
+}
+
+type EndView = Pick<DecisionView, 'state' | 'superseded_by' | 'ended_at' | 'end_reason'>;
+
+function endOf(claim: ClaimView, known: Known): EndView {
+  const end = decisiveEnd(claim, known);
+  if (!end) return { state: 'approved' };
+  const until = validity(claim, known)?.endMs ?? end.fromMs;
+  return {
+    state: end.kind === 'revoked' ? 'revoked' : 'superseded',
+    ...(end.successor === undefined ? {} : { superseded_by: end.successor }),
+    ended_at: isoMs(until),
+    ...(end.reason === undefined ? {} : { end_reason: end.reason }),
+  };
+}
+
+/** Of several ends the one that comes first in valid time. */
+export function decisiveEnd(claim: ClaimView, known: Known): ClaimView['ends'][number] | undefined {
+  return claim.ends.filter((e) => seen(e, known)).sort((a, b) => a.fromMs - b.fromMs)[0];
+}
+
+/** The captured sources of one workspace, each looked up once. */
+export class Sources {
+  private readonly found = new Map<string, SourceView | undefined>();
+
+  constructor(
+    private readonly reads: Reads,
+    private readonly workspace: string,
+  ) {}
+
+  /** Whether the excerpt still stands: its source is captured and is what its id was derived from. */
+  readonly verifies = ({ source_id }: Pick<Evidence, 'source_id'>): boolean => {
+    const view = this.view(source_id);
+    if (!view) return false;
+    return (
+      view.document === undefined ||
+      sourceId(this.workspace, view.document, view.sha256) === source_id
+    );
+  };
+
+  /** Those of the evidence, each once. */
+  refs(evidence: readonly Pick<Evidence, 'source_id'>[]): SourceRef[] {
+    return [...new Set(evidence.map((e) => e.source_id))].flatMap((id) => {
+      const view = this.view(id);
+      if (!view) return [];
+      const { sha256: _sha256, ...shown } = view;
+      return [shown];
+    });
+  }
+
+  private view(id: string): SourceView | undefined {
+    if (!this.found.has(id)) this.found.set(id, sourceView(this.reads, this.workspace, id));
+    return this.found.get(id);
+  }
+}
+
+export function conflictSummary(
+  reads: Reads,
+  workspace: string,
+  conflict: ConflictView,
+  authority: string,
+): ConflictSummary {
+  return {
+    id: conflict.conflict_id,
+    claims: conflict.claims,
+    would_be_resolved_by: needed(
+      conflict,
+      conflict.claims.map((id) => claimById(reads, workspace, conflict.topic, id)),
+      authority,
+    ),
+  };
+}
+
+/** QO-14: what would settle it, in the words of its kind and of who may decide now. */
+export function needed(
+  conflict: ConflictView,
+  claims: readonly (ClaimView | undefined)[],
+  authority: string,
+): string[] {
+  return neededFor(
+    conflict.kind as ConflictKind,
+    claims
+      .filter((c) => c !== undefined)
+      .map((c) => ({ id: c.decision_id, dated: c.effective_from !== undefined })),
+    authority,
+  );
+}
+
+/** Who may decide for a topic, in words: by the ontology's rule, else by the organisation's mode (QO-15). */
+export function authorityOf(ontology: OntologyView, topic: string, mode: AuthorityMode): string {
+  const rule = ontology.authorityFor(topic);
+  const named = [
+    ...(rule?.persons ?? []),
+    ...(rule?.roles ?? []).map((role) => `${/^[aeiou]/.test(role) ? 'an' : 'a'} ${role}`),
+  ];
+  if (named.length > 0) return named.join(' or ');
+  return mode === 'peer' ? 'a member' : 'an admin or owner';
+}

@@ -1,0 +1,48 @@
+import type { Refusal } from '#kernel/refusal.js';
+import type { PlannedClaim } from '../domain/ingestion-plan.js';
+import type { OutcomeEvent } from '../domain/ingestion.events.js';
+import type { TopicEvent } from '../domain/topic.events.js';
+
+/** What the events of a claim's append mean for its record. */
+export function outcomeOf(
+  place: { index: number; topic: string; path?: string; decision_id: string },
+  events: readonly TopicEvent[],
+  held: { status: string; mine: boolean },
+  reasons: string[],
+): OutcomeEvent {
+  const conflict = events.find((e) => e.type === 'ConflictOpened');
+  if (conflict)
+    return {
+      type: 'IngestionRecordStored',
+      data: { ...place, note: `conflict_opened ${conflict.data.conflict_id}` },
+    };
+  if (events.some((e) => e.type === 'DecisionConfirmed'))
+    return { type: 'IngestionRecordStored', data: { ...place, note: 'confirms_head' } };
+  if (events.some((e) => e.type === 'DecisionApproved'))
+    return { type: 'IngestionRecordStored', data: place };
+  if (!held.mine)
+    return {
+      type: 'IngestionRecordSkipped',
+      data: { ...place, reason: `duplicate of ${place.decision_id}, which is ${held.status}` },
+    };
+  return held.status === 'candidate'
+    ? { type: 'IngestionRecordQueued', data: { ...place, reasons } }
+    : { type: 'IngestionRecordStored', data: place };
+}
+
+/** A merge that is under way: tried again it finds the decisions where they stand then. */
+export function mayPass({ kind, error }: Refusal): boolean {
+  return kind === 'unavailable' || error === 'topic_merged';
+}
+
+export function skippedFor({ index, path, topic }: PlannedClaim, refusal: Refusal): OutcomeEvent {
+  return {
+    type: 'IngestionRecordSkipped',
+    data: {
+      index,
+      topic: topic.id,
+      ...(path === undefined ? {} : { path }),
+      reason: `${refusal.error}: ${refusal.message}`,
+    },
+  };
+}

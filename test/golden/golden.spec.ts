@@ -2,9 +2,12 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { canonicalJson, type Json } from '#kernel/json.js';
 import { sourceCodec } from '#sources/domain/source.events.js';
+import { requestStateCodec } from '#access/domain/request-state.events.js';
+import { organisationCodec } from '#access/domain/organisation.events.js';
 import { workspaceCodec } from '#access/domain/workspace.events.js';
 import { answerCodec } from '#decisions/domain/answer.events.js';
 import { ingestionCodec } from '#decisions/domain/ingestion.events.js';
+import { ontologyCodec } from '#decisions/domain/ontology.events.js';
 import { topicCodec } from '#decisions/domain/topic.events.js';
 
 /** Every event version that was ever released, as it was stored. Lines are added, never changed: ledgers hold such bytes for ever. */
@@ -13,7 +16,7 @@ const lines = readFileSync(new URL('./events.jsonl', import.meta.url), 'utf8')
   .filter((line) => line !== '')
   .map((line) => JSON.parse(line) as { type: string; version: number; payload: string });
 
-const codecs = [workspaceCodec, sourceCodec, ingestionCodec, topicCodec, answerCodec];
+const codecs = [organisationCodec, workspaceCodec, requestStateCodec, sourceCodec, ingestionCodec, ontologyCodec, topicCodec, answerCodec];
 
 describe('golden events', () => {
   it('P5: every released version of every event type has a line', () => {

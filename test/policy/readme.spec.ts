@@ -1,24 +1,22 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from '@jest/globals';
-import { decisionTools } from '#decisions/module.js';
+import { toolFiles } from '../support/tools.js';
+import { MISSION_TOOLS } from './mission-tools.js';
 
-const MISSION = new Map([
-  ['get_workspace_context', 'member'],
-  ['resolve_decision_state', 'member'],
-  ['get_decision_history', 'member'],
-  ['ingest', 'member (write)'],
-  ['get_ingestion_status', 'member'],
-  ['list_pending_decisions', 'member'],
-  ['review_decision', 'reviewed: admin/owner; peer: member'],
-]);
+const tools = new Map((await toolFiles()).map(({ tool }) => [tool.name, tool]));
 
 /** Every cell comes from the declaration but the role, which the mission words. */
 function table(): string {
-  const rows = decisionTools.map((t) => {
-    const [first = ''] = t.description.split(/(?<=\.) (?=[A-Z])/);
-    return `| \`${t.name}\` | ${first} | ${MISSION.get(t.name) ?? ''} | ${t.hints.readOnly ? 'yes' : 'no'} |`;
+  const rows = MISSION_TOOLS.flatMap(({ name, role }) => {
+    const tool = tools.get(name);
+    if (!tool) return [];
+    const [first = ''] = tool.description.split(/(?<=\.) (?=[A-Z])/);
+    return [
+      `| \`${name}\` | ${tool.toolset} | ${first} | ${role} | ${tool.hints.readOnly ? 'yes' : 'no'} |`,
+    ];
   });
-  return ['| tool | what it does | role | read-only |', '|---|---|---|---|', ...rows].join('\n');
+  const head = ['| tool | toolset | what it does | role | read-only |', '|---|---|---|---|---|'];
+  return [...head, ...rows].join('\n');
 }
 
 /** Without padding and rule lines, which the formatter owns. */

@@ -1,23 +1,53 @@
+import { basename } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { decisionTools } from '#decisions/module.js';
+import type { JsonSchema } from '#kernel/shape.js';
+import { toolFiles } from '../support/tools.js';
+import { MISSION_TOOLS } from './mission-tools.js';
 
-const tools = [...decisionTools];
-const READ = [
-  'get_workspace_context',
-  'resolve_decision_state',
-  'get_decision_history',
-  'get_ingestion_status',
-  'list_pending_decisions',
-];
+const files = await toolFiles();
+const tools = files.map(({ tool }) => tool);
+const mission = new Map(MISSION_TOOLS.map((tool) => [tool.name, tool]));
 
 describe('tools as a product', () => {
-  it('are these, each once', () => {
-    expect(tools.map((t) => t.name).sort()).toEqual([...READ, 'ingest', 'review_decision'].sort());
+  it('are the mission’s, each once, and called like their files', () => {
+    expect(MISSION_TOOLS).toHaveLength(42);
+    for (const { file, tool } of files) expect(tool.name).toBe(basename(file, '.ts'));
+    const names = tools.map(({ name }) => name);
+    expect(new Set(names).size).toBe(names.length);
+    expect(names.filter((name) => !mission.has(name))).toEqual([]);
+    const missing = MISSION_TOOLS.filter(({ name }) => !names.includes(name));
+    process.stdout.write(`tools: ${names.length} of 42, ${missing.length} still to build\n`);
   });
 
-  it.each(tools)('O-02, O-03: $name is marked read-only exactly where it only reads', (tool) => {
-    expect(tool.hints.readOnly).toBe(READ.includes(tool.name));
-    expect(tool.hints.destructive && tool.hints.readOnly).toBe(false);
+  it.each(tools)(
+    'O-02, O-03, F-08: $name is marked read-only exactly where it only reads',
+    (tool) => {
+      expect(tool.hints.readOnly).toBe(mission.get(tool.name)?.readOnly);
+      expect(tool.hints.destructive && tool.hints.readOnly).toBe(false);
+      expect(tool.toolset).toBe(mission.get(tool.name)?.toolset);
+    },
+  );
+
+  // O-03: a client asks before it calls a tool that is not marked.
+  it.each(tools)('$name has a title and all four hints', ({ title, hints }) => {
+    expect(title).toMatch(/^\S.{2,39}$/);
+    expect(Object.values(hints).map((hint) => typeof hint)).toEqual(Array(4).fill('boolean'));
+    expect(Object.keys(hints).sort()).toEqual([
+      'destructive',
+      'idempotent',
+      'openWorld',
+      'readOnly',
+    ]);
+  });
+
+  it.each(tools)('$name has schemas that the strict clients take', ({ input, output }) => {
+    for (const root of [input.schema, output.resultSchema]) {
+      expect(root.type).toBe('object');
+      expect(
+        Object.keys(root).filter((keyword) => /^(?:any|one|all)Of$|^not$/.test(keyword)),
+      ).toEqual([]);
+      expect(flaws(root, '')).toEqual([]);
+    }
   });
 
   it.each(tools)('$name says when to use it and when not, within limits', (tool) => {
@@ -54,3 +84,30 @@ describe('tools as a product', () => {
     expect({ input: tool.input.schema, output: tool.output.schema }).toMatchSnapshot();
   });
 });
+
+const NEVER = [
+  '$ref',
+  '$defs',
+  '$schema',
+  'exclusiveMinimum',
+  'exclusiveMaximum',
+  'oneOf',
+  'allOf',
+];
+
+/** Where a schema says what some client does not take. */
+function flaws(node: JsonSchema, path: string): string[] {
+  const own = NEVER.filter((keyword) => keyword in node).map((keyword) => `${path} has ${keyword}`);
+  if (Array.isArray(node['type'])) own.push(`${path} has several types`);
+  const { items, properties, anyOf } = node as Record<string, JsonSchema | undefined>;
+  if (items && 'anyOf' in items) own.push(`${path}[] has anyOf`);
+  const inner: [string, unknown][] = [
+    ...Object.entries(properties ?? {}).map(([name, one]): [string, unknown] => [
+      `${path}.${name}`,
+      one,
+    ]),
+    ...(items ? [[`${path}[]`, items] as [string, unknown]] : []),
+    ...Object.entries(anyOf ?? {}).map(([i, one]): [string, unknown] => [`${path}|${i}`, one]),
+  ];
+  return [...own, ...inner.flatMap(([where, one]) => flaws(one as JsonSchema, where))];
+}

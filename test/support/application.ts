@@ -2,8 +2,8 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CommandBus } from '@nestjs/cqrs';
-import { AddMember, Authenticate, IssueCredential } from '#access/module.js';
-import type { Caller, PrincipalKind, Role } from '#kernel/context.js';
+import { AddMember, Authenticate, IssueCredential, RegisterPrincipal } from '#access/module.js';
+import type { Caller, Clock, PrincipalKind, Role } from '#kernel/context.js';
 import { QueryBus } from '@nestjs/cqrs';
 import { assemble, type Application } from '../../apps/server/src/application.js';
 import { createLog } from '../../apps/server/src/log.js';
@@ -23,7 +23,10 @@ export class TestApplication {
     readonly key: string,
   ) {}
 
-  static async start(settings: Record<string, string> = {}): Promise<TestApplication> {
+  static async start(
+    settings: Record<string, string> = {},
+    clock?: Clock,
+  ): Promise<TestApplication> {
     const dir = settings['PRECEDENT_DATA'] ?? mkdtempSync(join(tmpdir(), 'precedent-test-'));
     const key = `prec_TESTTEST_${'k'.repeat(40)}`;
     const application = await assemble(
@@ -34,6 +37,7 @@ export class TestApplication {
         ...settings,
       }),
       createLog('fatal'),
+      clock,
     );
     return new TestApplication(application, dir, key);
   }
@@ -66,12 +70,16 @@ export class TestApplication {
     };
   }
 
-  /** A further member and a key for him. */
+  /** A further member and a key for him. An agent is a member, whatever role is asked for. */
   async member(principal: string, role: Role, kind: PrincipalKind = 'person'): Promise<string> {
     const commands = this.application.app.get(CommandBus);
     const owner = await this.callerOf(this.key);
-    await commands.execute(new AddMember(owner, { principal, kind, name: principal, role }));
-    return (await commands.execute(new IssueCredential(owner, principal))).key;
+    await commands.execute(new RegisterPrincipal(owner, { kind, name: principal }, principal));
+    const added = { principal, role: kind === 'agent' ? 'member' : role } as const;
+    await commands.execute(new AddMember(owner, added));
+    const { key } = await commands.execute(new IssueCredential(owner, { principal }));
+    if (key === undefined) throw new Error('no key');
+    return key;
   }
 
   async callerOf(key: string): Promise<Caller> {

@@ -12,11 +12,13 @@ export interface RunningServer {
   /** Its data folder; left behind for who wants to look at it or start on it again. */
   dir: string;
   process: ChildProcess;
+  /** What it has said on stderr. */
+  said(): string;
   /** Resolves with the exit code once the process is gone; null where a signal ended it. */
   stop(signal?: NodeJS.Signals): Promise<number | null>;
 }
 
-const START_MS = 30_000;
+const START_MS = 90_000;
 
 /** The built server as a process of its own, on a free port. `npm test` builds before. */
 export async function startServer(
@@ -35,7 +37,14 @@ export async function startServer(
   const heard = listenTo(child);
   try {
     const url = await readyAt(heard, exited);
-    return { url, key: await keyOf(heard, dir, url), dir, process: child, stop };
+    return {
+      url,
+      key: await keyOf(heard, dir, url),
+      dir,
+      process: child,
+      said: () => heard.err,
+      stop,
+    };
   } catch (error) {
     await stop('SIGKILL');
     throw error;

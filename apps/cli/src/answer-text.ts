@@ -34,6 +34,7 @@ export function answerLines(answer: Answer, asOf: string | undefined, paint: Pai
     ),
     ...history(answer, paint),
     ...candidates(answer, paint),
+    ...(answer.call_id === undefined ? [] : ['', field(paint, 'call', inline(answer.call_id))]),
   ];
 }
 
@@ -54,11 +55,11 @@ export function decisionFields(decision: DecisionView, paint: Paint, indent = ' 
     field(paint, 'scope', scopeText(decision.scope), indent),
     field(paint, 'in force', validityText(decision), indent),
     ...(decided_at === undefined ? [] : [field(paint, 'decided', when(decided_at), indent)]),
-    ...approved_by.map(({ principal, at }, i) =>
+    ...approved_by.map(({ principal, name, at }, i) =>
       field(
         paint,
         i === 0 ? 'approved' : 'confirmed',
-        `by ${inline(principal)}, ${when(at)}`,
+        `by ${inline(name ?? principal)}, ${when(at)}`,
         indent,
       ),
     ),
@@ -66,10 +67,11 @@ export function decisionFields(decision: DecisionView, paint: Paint, indent = ' 
   ];
 }
 
-function alternatives({ state, alternatives }: Answer, paint: Paint): string[] {
+function alternatives({ state, decision, alternatives }: Answer, paint: Paint): string[] {
+  const beside = decision ? 'Also in force' : 'In force for particular scopes';
   return section(
     paint,
-    state === 'contested' ? 'In force at once' : 'In force for particular scopes',
+    state === 'contested' ? 'In force at once' : beside,
     alternatives.map((d) => [`  ${inline(d.statement)}`, ...decisionFields(d, paint, '    ')]),
   );
 }

@@ -2,16 +2,25 @@ import { Command, CommanderError } from 'commander';
 import { VERSION } from '../../server/src/version.js';
 import { askVerb } from './ask.js';
 import { backupVerb } from './backup.js';
+import { conflictsVerb, resolveConflictVerb } from './conflicts.js';
 import { contextVerb } from './context.js';
+import { doctorVerb } from './doctor.js';
 import { EXIT, failureOf, unusable, type Failure } from './failure.js';
 import { historyVerb } from './history.js';
 import { ingestVerb } from './ingest.js';
 import { heedInterrupts } from './interruption.js';
+import { keysVerb } from './keys.js';
+import { membersVerb } from './members.js';
 import { migrateVerb } from './migrate.js';
+import { ontologyVerb } from './ontology.js';
+import { organisationVerb } from './organisation.js';
 import { endWith, outputFor, surviveClosedPipes } from './output.js';
 import { pendingVerb } from './pending.js';
+import { peopleVerb } from './people.js';
+import { rateVerb } from './rate.js';
 import { restoreVerb } from './restore.js';
 import { reviewVerb } from './review.js';
+import { workspaceVerb } from './workspace.js';
 
 const HELP = `
 Examples:
@@ -20,6 +29,8 @@ Examples:
   precedent history "Use PostgreSQL"              everything that happened in a topic
   precedent pending                               what awaits a review
   precedent review <id> approve --reason "agreed on Monday"
+  precedent conflicts                             decisions that cannot both hold
+  precedent keys issue --label ci                 a further key, shown this once
   precedent backup /backups                       copy the ledger, also while the server runs
 
 The server is the one that PRECEDENT_URL and PRECEDENT_KEY name, else the one that wrote client.json into
@@ -37,10 +48,20 @@ const VERBS = [
   historyVerb,
   pendingVerb,
   reviewVerb,
+  conflictsVerb,
+  resolveConflictVerb,
+  rateVerb,
   contextVerb,
+  ontologyVerb,
+  membersVerb,
+  keysVerb,
+  peopleVerb,
+  workspaceVerb,
+  organisationVerb,
   backupVerb,
   restoreVerb,
   migrateVerb,
+  doctorVerb,
 ];
 
 function build(): Command {
@@ -54,11 +75,16 @@ function build(): Command {
     .configureOutput({ outputError: () => undefined })
     .addHelpText('after', HELP);
   for (const verb of VERBS) verb(program);
-  for (const verb of program.commands)
+  for (const verb of program.commands.flatMap(leaves))
     verb
       .option('--json', 'print the result as one JSON document')
       .option('-q, --quiet', 'no progress and no notes');
   return program;
+}
+
+/** A verb, or the verbs below it where it has any. */
+function leaves(verb: Command): readonly Command[] {
+  return verb.commands.length === 0 ? [verb] : verb.commands;
 }
 
 /** Sets the exit code and lets the process end by itself, so that all output is written. */

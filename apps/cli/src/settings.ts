@@ -1,9 +1,22 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
-import { readSettings, type Settings } from '../../server/src/settings.js';
+import {
+  explainSettings,
+  readSettings,
+  type Settings,
+  type ShownSetting,
+} from '../../server/src/settings.js';
 
 /** `.env` in the working folder, overruled by the environment. Throws a `Refusal` that names every wrong variable. */
 export function commandLineSettings(): Settings {
-  const file = existsSync('.env') ? parseEnv(readFileSync('.env', 'utf8')) : {};
-  return readSettings({ ...file, ...process.env });
+  return readSettings({ ...envFile(), ...process.env });
+}
+
+/** The same settings one by one, with what is wrong with them; throws for none. */
+export function shownSettings(): ShownSetting[] {
+  return explainSettings(process.env, envFile());
+}
+
+function envFile(): Record<string, string | undefined> {
+  return existsSync('.env') ? parseEnv(readFileSync('.env', 'utf8')) : {};
 }

@@ -78,11 +78,16 @@ export function reasonText(reason: string): string {
   if (duplicate) return `already in the ledger, ${duplicate[1] ?? ''}`;
   if (reason.startsWith('conflict_opened '))
     return 'contradicts a decision in force: a conflict is open';
-  const parts = reason.split(', ');
-  if (parts.every((part) => part in REASONS))
-    return parts.map((part) => REASONS[part] ?? part).join('; ');
+  const parts = reason.split(', ').map(partText);
+  if (parts.every((part) => part !== undefined)) return parts.join('; ');
   // A word with an explanation of its own.
   return inline(reason.replace(/^[a-z_]+: /, ''));
+}
+
+const READER = 'extracted_by ';
+
+function partText(part: string): string | undefined {
+  return part.startsWith(READER) ? `found by ${inline(part.slice(READER.length))}` : REASONS[part];
 }
 
 export function findingText(kind: string): string {

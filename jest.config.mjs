@@ -18,4 +18,7 @@ export default {
   testMatch: ['<rootDir>/{apps,libs,test,bench}/**/*.spec.ts'],
   modulePathIgnorePatterns: ['<rootDir>/dist/'],
   testTimeout: 60_000,
+  // Never in Jest's own process: what a spec leaves behind (a native thread that will not end) then cannot keep Jest from ending.
+  maxWorkers: 2,
+  workerIdleMemoryLimit: '2GB',
 };

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Position } from '#event-store/event-store.js';
 import type { Projector } from '#projections/projector.js';
 import type { Reactor } from '#projections/reaction.js';
@@ -15,6 +16,8 @@ export interface Lag {
 }
 
 const SAMPLE_MS = 1_000;
+/** A probe is answered although the store is not. */
+const PATIENCE_MS = 1_000;
 /** Enough for an hour in which a follower does not move. */
 const SAMPLES = 3_600;
 
@@ -55,17 +58,15 @@ export class LagWatch {
     return { name, position, lag, lag_seconds: seconds, ...(parked ? { parked } : {}) };
   }
 
-  /** Where the store cannot be asked, the last known end stands. */
+  /** Where the store cannot be asked, or not soon, the last known end stands: readiness says that the store is cut off. */
   async #sample(): Promise<void> {
     if (this.#asking) return;
     this.#asking = true;
-    try {
-      this.#end = Math.max(this.#end, await this.end());
-    } catch {
-      // Readiness says that the store is cut off.
-    } finally {
-      this.#asking = false;
-    }
+    const asked = this.end()
+      .then((end) => (this.#end = Math.max(this.#end, end)))
+      .catch(() => undefined)
+      .finally(() => (this.#asking = false));
+    await Promise.race([asked, delay(PATIENCE_MS, undefined, { ref: false })]);
     if (this.#end > (this.#samples.at(-1)?.end ?? 0))
       this.#samples.push({ at: performance.now(), end: this.#end });
     const passed = Math.min(

@@ -3,11 +3,11 @@ import { Inject } from '@nestjs/common';
 import { workspaceView } from '#access/index.js';
 import type { BlobStore } from '#event-store/event-store.js';
 import { originOf, Streams, type Folded } from '#event-store/streams.js';
-import { isGovernor, type Caller } from '#kernel/context.js';
+import { isGovernor, type Caller, type Clock } from '#kernel/context.js';
 import { canonicalJson, derivedId, sha256 } from '#kernel/json.js';
 import { Refusal, invalid } from '#kernel/refusal.js';
 import { ReadModels } from '#projections/read-models.js';
-import { BLOBS } from '#projections/tokens.js';
+import { BLOBS, CLOCK } from '#projections/tokens.js';
 import type { IngestInput, IngestReceipt, RecordInput } from './contract-ingestion.js';
 import { topicId, topicOf } from './domain/claim.js';
 import { planIngestion } from './domain/document-plan.js';
@@ -29,6 +29,7 @@ import {
   jobOf,
   manifestRecord,
   markedDecisions,
+  remarksOn,
   sourcesOf,
   textsOf,
   topicNames,
@@ -53,6 +54,7 @@ export class SubmitIngestionHandler implements ICommandHandler<SubmitIngestion> 
     private readonly streams: Streams,
     private readonly models: ReadModels,
     @Inject(BLOBS) private readonly blobs: BlobStore,
+    @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
   /** Everything is checked before anything is stored; what is acknowledged will be worked through, whatever happens next. */
@@ -67,7 +69,11 @@ export class SubmitIngestionHandler implements ICommandHandler<SubmitIngestion> 
     assertSameContent(before.state, content_sha256);
     if (before.state.status !== 'absent') return receiptOf(job, sources, before);
 
-    const manifest = await this.manifestOf(caller, input, sources, texts);
+    const zone = this.models.now((reads) => workspaceView(reads, caller.workspace).zone);
+    const manifest = {
+      ...(await this.manifestOf(caller, input, sources, texts)),
+      remarks: remarksOn(sources, this.clock(), zone),
+    };
     await this.checkScopes(caller, manifest);
     await this.checkTargets(caller, manifest);
     const governor = isGovernor(caller);
@@ -92,7 +98,7 @@ export class SubmitIngestionHandler implements ICommandHandler<SubmitIngestion> 
       records_total: manifest.paths?.length ?? claimsIn(manifest),
       governor,
       ...(caller.fourEyes ? { four_eyes: true } : {}),
-      zone: this.models.now((reads) => workspaceView(reads, caller.workspace).zone),
+      zone,
       ...(input.request_id === undefined ? {} : { request_id: input.request_id }),
     };
     const origin = originOf(caller, derivedId('ingest', caller.workspace, job));

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Caller } from '#kernel/context.js';
 import { canonicalJson, derivedId, sha256 } from '#kernel/json.js';
 import { Refusal, invalid } from '#kernel/refusal.js';
+import { whenMs } from '#kernel/time.js';
 import { QUOTE_MAX, sourceId, verifyQuote } from '#sources/index.js';
 import {
   INGEST_LIMITS,
@@ -11,6 +12,7 @@ import {
   type RecordOutcome,
 } from './contract-ingestion.js';
 import { EXTRACTOR, extractDecisions, type Extracted } from './domain/extract.js';
+import type { FindingData } from './domain/ingestion.events.js';
 import type {
   Manifest,
   ManifestRecord,
@@ -164,6 +166,22 @@ export function manifestRecord(
     });
   });
   return { ...said, topics, scope, supersedes, evidence: found };
+}
+
+/** Two clocks may differ by this much without a word. */
+const SKEW_MS = 300_000;
+
+/** Sources that say they are of the future: taken as they are, and told to whoever reviews them (B22). */
+export function remarksOn(
+  sources: readonly ManifestSource[],
+  nowMs: number,
+  zone: string,
+): FindingData[] {
+  return sources.flatMap(({ title, document, occurred_at: at }) => {
+    if (at === undefined || whenMs(at, zone) <= nowMs + SKEW_MS) return [];
+    const detail = `"${title}" says it is of ${at}, which is still to come; one of the clocks is wrong`;
+    return [{ kind: 'clock_skew', documents: [document], detail }];
+  });
 }
 
 /** The decisions that a text marks, as candidates (QO-9). */

@@ -334,6 +334,29 @@ describe('text and time', () => {
     expect(undated.reason).toContain('no effective date is stated');
   });
 
+  it('B22: a source of the future is taken as it is, and flagged; the order of the log decides nothing by it', async () => {
+    const inFiveHours = new Date(Date.now() + 5 * 3_600_000).toISOString();
+    const hand = (topic: string, occurred_at: string) =>
+      server.ingest({
+        source: { title: topic, type: 'note', text: `Agreed: ${topic} at noon.`, occurred_at },
+        records: [
+          { topic, statement: 'noon', status: 'approved', evidence: [{ quote: 'at noon' }] },
+        ],
+      });
+    const future = await hand('b22', inFiveHours);
+    expect(future['findings']).toEqual([
+      {
+        kind: 'clock_skew',
+        documents: [expect.any(String)],
+        detail: expect.stringContaining('b22'),
+      },
+    ]);
+    expect((await hand('b22 today', new Date().toISOString()))['findings']).toEqual([]);
+    const answer = await ask({ topic: 'b22' });
+    expect(answer.state).toBe('verified');
+    expect(answer.sources[0]?.occurred_at).toBe(inFiveHours);
+  });
+
   it('B18: from its first moment on, not before', async () => {
     await record('b18', 'from new year', { effective_from: '2026-01-01' });
     for (const [as_of, state] of [

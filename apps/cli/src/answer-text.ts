@@ -130,6 +130,23 @@ function candidates({ candidate_topics, candidate_excerpts }: Answer, paint: Pai
         .slice(0, 1)
         .flatMap((e) => quoted(paint, [clipped(inline(e.excerpt))], '    ')),
     ]),
+  ).concat(passages(candidate_excerpts, paint));
+}
+
+const PASSAGES = 3;
+
+/** Sources that resemble the question and belong to no topic yet. */
+function passages(excerpts: Answer['candidate_excerpts'], paint: Paint): string[] {
+  return section(
+    paint,
+    'Passages that resemble the question',
+    excerpts
+      .filter(({ topic }) => topic === undefined)
+      .slice(0, PASSAGES)
+      .map((e) => [
+        `  ${inline(e.title)}`,
+        ...quoted(paint, [clipped(inline(e.excerpt))], '    '),
+      ]),
   );
 }
 

@@ -12,6 +12,8 @@ export interface Manifest {
   records: ManifestRecord[];
   /** Present where no records were given: what reader took them from the text, and what it has to say. */
   extraction?: { by: string; findings: FindingData[] };
+  /** What was seen when it was handed in, and belongs into the result. */
+  remarks?: FindingData[];
 }
 
 export interface ManifestSource {
@@ -113,7 +115,8 @@ export function planRecords(
       };
     }),
   );
-  return { topics: byTopic(claims), skipped: [], findings: manifest.extraction?.findings ?? [] };
+  const findings = [...(manifest.remarks ?? []), ...(manifest.extraction?.findings ?? [])];
+  return { topics: byTopic(claims), skipped: [], findings };
 }
 
 function reasonsOf(record: ManifestRecord, governor: boolean, unassigned: boolean): string[] {

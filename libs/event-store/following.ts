@@ -88,7 +88,7 @@ export async function* followLog(
   const goal = live ? Infinity : reader.end();
   let at = after;
   while (at < goal && !signal.aborted && !wakeup.closed) {
-    const page = reader.page(at, Math.min(batch, goal - at));
+    const page = wholeAppends(reader, reader.page(at, Math.min(batch, goal - at)));
     const last = page.at(-1);
     if (last) {
       at = last.position;
@@ -98,6 +98,23 @@ export async function* followLog(
     } else if (live) await wakeup.wait(signal, pollMs);
     else return;
   }
+}
+
+/**
+ * The page without the beginning of an append that goes on behind it, so that followers show an append at once. An append that is
+ * longer than the page is given in parts.
+ */
+function wholeAppends(reader: LogReader, page: RecordedEvent[]): RecordedEvent[] {
+  const last = page.at(-1);
+  if (!last || last.position >= reader.end()) return page;
+  const [next] = reader.page(last.position, 1);
+  if (!next || !isOneAppend(last, next)) return page;
+  const whole = page.findLastIndex((event) => !isOneAppend(event, next)) + 1;
+  return whole === 0 ? page : page.slice(0, whole);
+}
+
+function isOneAppend(a: RecordedEvent, b: RecordedEvent): boolean {
+  return a.stream === b.stream && a.causation === b.causation;
 }
 
 /** A part of a stream. `whole`: the stream had no more when it was read. */

@@ -14,13 +14,15 @@ import type { Pending } from './contract-review.js';
 import type { WorkspaceContext } from './contract-workspace.js';
 import { callId, storedAnswer } from './domain/answer.js';
 import {
+  AnswerUnrecorded,
   GetDecisionHistory,
   GetIngestion,
   GetWorkspaceContext,
   ListPending,
   ResolveDecisionState,
+  type Unrecorded,
 } from './messages.js';
-import { answer } from './projections/answering.js';
+import { answer, axesOf } from './projections/answering.js';
 import { history, UNRECOGNISED } from './projections/history.js';
 import { ingestionView } from './projections/ingestions.js';
 import { pending } from './projections/review-queue.js';
@@ -106,6 +108,23 @@ export class ResolveDecisionStateHandler implements IQueryHandler<ResolveDecisio
     return read(
       await near(this.search, workspace, `${input.topic ?? ''} ${input.question}`, input),
     );
+  }
+}
+
+@QueryHandler(AnswerUnrecorded)
+export class AnswerUnrecordedHandler implements IQueryHandler<AnswerUnrecorded> {
+  constructor(
+    private readonly models: ReadModels,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
+
+  execute({ caller: { workspace }, questions }: AnswerUnrecorded): Promise<Unrecorded> {
+    const nowMs = this.clock();
+    return this.models.read((reads, at) => ({
+      answers: questions.map((asked) => answer(reads, workspace, asked, nowMs, at)),
+      ontology_version: axesOf(reads, workspace, {}, nowMs).ontology.version,
+      position: String(at),
+    }));
   }
 }
 

@@ -39,6 +39,27 @@ export class ResolveDecisionState extends Query<Answer> {
   }
 }
 
+/** What the memory says at one moment to several questions. */
+export interface Unrecorded {
+  /** In the order of the questions. */
+  answers: Answer[];
+  ontology_version: number;
+  position: string;
+}
+
+/** Answers that are kept nowhere, for whoever measures them. A question that names no topic is not searched for. No door sends it. */
+export class AnswerUnrecorded extends Query<Unrecorded> {
+  constructor(
+    readonly caller: Caller,
+    readonly questions: readonly Pick<
+      ResolveInput,
+      'question' | 'topic' | 'scope' | 'as_of' | 'known_at'
+    >[],
+  ) {
+    super();
+  }
+}
+
 export class GetDecisionHistory extends Query<History> {
   constructor(
     readonly caller: Caller,

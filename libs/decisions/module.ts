@@ -53,6 +53,8 @@ export const decisionTools = [
   editOntology,
 ];
 
+export type { Answer } from './contract.js';
+export { AnswerUnrecorded } from './messages.js';
 export { openAiExtractor } from './reactions/extractor-openai.js';
 export { ingestionReaction } from './reactions/ingestion.js';
 export { ontologyReaction } from './reactions/ontology.js';

@@ -5,7 +5,7 @@ import { post } from '../support/mcp-raw.js';
 import { toolFiles } from '../support/tools.js';
 
 /** Valid arguments for every tool that is marked read-only: two calls each, where there is more than one way to ask. */
-const SAMPLES: Readonly<Record<string, (job: string) => object[]>> = {
+const SAMPLES: Readonly<Record<string, (job: string, dataset: string) => object[]>> = {
   get_workspace_context: () => [{}],
   resolve_decision_state: () => [
     { question: 'payment terms' },
@@ -16,6 +16,8 @@ const SAMPLES: Readonly<Record<string, (job: string) => object[]>> = {
   get_ingestion_status: (job) => [{ job_id: job }, { job_id: job, limit: 1 }],
   list_pending_decisions: () => [{}, { kind: 'candidate' }],
   get_ontology: () => [{}],
+  get_intelligence: (_job, dataset) => [{}, { dataset_id: dataset }],
+  export_eval_dataset: (_job, dataset) => [{ dataset_id: dataset }],
 };
 
 const MINUTES = {
@@ -41,12 +43,14 @@ const read = (await toolFiles()).map(({ tool }) => tool).filter(({ hints }) => h
 let server: TestApplication;
 let url: string;
 let job: string;
+let dataset: string;
 const keys: Record<string, string> = {};
 beforeAll(async () => {
   server = await TestApplication.start();
   await server.application.app.listen(0, '127.0.0.1');
   url = `${await server.application.app.getUrl()}/mcp`;
   job = (await server.ingest(MINUTES))['job_id'] as string;
+  dataset = await approvedDataset();
   keys['person'] = server.key;
   keys['agent'] = await server.member('bot', 'member', 'agent');
   keys['service'] = await server.member('erp', 'member', 'service');
@@ -54,6 +58,16 @@ beforeAll(async () => {
 afterAll(async () => {
   await server.close();
 });
+
+async function approvedDataset(): Promise<string> {
+  const cases = [{ question: 'payment terms', expect: { state: 'verified' } }];
+  const path = '/v1/evaluation/datasets';
+  const { body } = await server.call('POST', path, { name: 'Terms', cases });
+  const id = String(body['dataset_id']);
+  const approval = { dataset_hash: body['dataset_hash'], action: 'approve', reason: 'read' };
+  expect((await server.call('POST', `${path}/${id}/reviews`, approval)).status).toBe(200);
+  return id;
+}
 
 async function appendedSince(position: number): Promise<RecordedEvent[]> {
   const signal = new AbortController().signal;
@@ -75,7 +89,7 @@ describe('a tool that is marked read-only', () => {
     'O-02, QO-6: $name changes no decision, ontology, rule or setting',
     async (tool) => {
       for (const kind of tool.audience)
-        for (const args of SAMPLES[tool.name]?.(job) ?? []) {
+        for (const args of SAMPLES[tool.name]?.(job, dataset) ?? []) {
           const before = await server.end();
           const call = { name: tool.name, arguments: args };
           const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: call };

@@ -27,7 +27,7 @@ const ajv = new Ajv({ strict: false, allErrors: false });
 let server: TestApplication;
 let routes: Route[];
 beforeAll(async () => {
-  server = await TestApplication.start({ PRECEDENT_RATE_LIMIT: '1000000' });
+  server = await TestApplication.start();
   const { body } = await server.call<{ paths: Record<string, Record<string, Documented>> }>(
     'GET',
     '/openapi.json',

@@ -32,6 +32,7 @@ export class TestApplication {
     const application = await assemble(
       readSettings({
         PRECEDENT_EVENTSTORE: 'memory:',
+        PRECEDENT_RATE_LIMIT: '0',
         PRECEDENT_DATA: dir,
         PRECEDENT_BOOTSTRAP_KEY: key,
         ...settings,
@@ -97,10 +98,11 @@ export class TestApplication {
   async ingest(input: unknown, key = this.key): Promise<Record<string, unknown>> {
     const receipt = await this.call<{ job_id: string }>('POST', '/v1/ingestions', input, key);
     if (receipt.status !== 202) throw new Error(JSON.stringify(receipt.body));
-    for (;;) {
+    for (let pause = 2; ; pause = Math.min(2 * pause, 64)) {
       const job = await this.call('GET', `/v1/ingestions/${receipt.body.job_id}`, undefined, key);
+      if (job.status !== 200) throw new Error(JSON.stringify(job.body));
       if (job.body['status'] !== 'running') return job.body;
-      await new Promise((resolve) => setTimeout(resolve, 5));
+      await new Promise((resolve) => setTimeout(resolve, pause));
     }
   }
 }

@@ -276,11 +276,32 @@ export const MAKERS: Readonly<Record<string, Maker>> = {
       return id;
     }
   },
+  dataset_id: async (server, place) => String((await dataset(server, place))['dataset_id']),
+  run_id: async (server, place) => (await runs(server, place))[0],
+  compare_to: async (server, place) => (await runs(server, place))[0],
   call_id: async (server, place) => {
     await post(server, place, 'workspace/settings', { answer_capture: true });
     return (await post(server, place, 'answers', { question: `${place.word} ?` }))['call_id'] ?? '';
   },
 };
+
+/** A set of one question, and its hash. */
+async function dataset(server: TestApplication, place: Place): Promise<Values> {
+  return post(server, place, 'evaluation/datasets', {
+    name: `${place.word} ${++made}`,
+    cases: [{ question: place.word, expect: { state: 'unknown' } }],
+  });
+}
+
+/** Two runs of one approved dataset. */
+async function runs(server: TestApplication, place: Place): Promise<readonly [string, string]> {
+  const { dataset_id: id, dataset_hash } = await dataset(server, place);
+  const path = `evaluation/datasets/${String(id)}`;
+  await post(server, place, `${path}/reviews`, { dataset_hash, action: 'approve', reason: 'read' });
+  const run = async (): Promise<string> =>
+    (await post(server, place, `${path}/runs`, {}))['run_id'] ?? '';
+  return [await run(), await run()];
+}
 
 /** An id that only means something beside others of the same thing: it, and what goes with it. */
 export type Together = (
@@ -296,6 +317,10 @@ const succession: Together = async (server, place) => {
 export const TOGETHER: Readonly<Record<string, Together>> = {
   supersedes: succession,
   superseded_by: succession,
+  compare_to: async (server, place) => {
+    const [id, run_id] = await runs(server, place);
+    return { id, beside: { run_id } };
+  },
   winner_decision_id: async (server, place) => {
     const { conflict_id, winner } = await disputed(server, place);
     return { id: winner, beside: { conflict_id, action: 'resolve' } };

@@ -39,7 +39,7 @@ export function askVerb(program: Command): void {
 async function ask(question: string, options: Options): Promise<void> {
   const output = outputFor(options);
   const { topic } = options;
-  const answer = await resolve(await findServer(), {
+  const answer = await callTool<Answer>(await findServer(), TOOL, {
     question,
     ...(topic === undefined ? {} : { topic }),
     ...axesOf(options),
@@ -53,7 +53,13 @@ async function ask(question: string, options: Options): Promise<void> {
   if (first) output.note(`\nAsk again with a name or an id: precedent ask ${inline(first.topic)}`);
 }
 
-async function resolve(connection: Connection, input: Record<string, unknown>): Promise<Answer> {
+/** One tool over MCP; `onProgress` hears how far a long one is. Rejects with a `Failure`, in the server's own words where it refused. */
+export async function callTool<T>(
+  connection: Connection,
+  name: string,
+  input: Record<string, unknown>,
+  onProgress?: (done: number, total: number) => void,
+): Promise<T> {
   // Loaded by this verb alone: it costs a quarter of a second.
   const { Client, StreamableHTTPClientTransport } = await import('@modelcontextprotocol/client');
   const client = new Client(
@@ -66,9 +72,16 @@ async function resolve(connection: Connection, input: Record<string, unknown>): 
       fetch: door.fetch,
     });
     await client.connect(transport);
-    const result = await client.callTool({ name: TOOL, arguments: input });
+    const result = await client.callTool(
+      { name, arguments: input },
+      onProgress && {
+        onprogress: ({ progress, total = progress }) => {
+          onProgress(progress, total);
+        },
+      },
+    );
     if (result.isError === true) throw refusalIn(connection, result.content);
-    return result.structuredContent as Answer;
+    return result.structuredContent as T;
   } catch (error) {
     throw door.failure ?? asFailure(connection, error);
   } finally {

@@ -5,6 +5,7 @@ import { backupVerb } from './backup.js';
 import { conflictsVerb, resolveConflictVerb } from './conflicts.js';
 import { contextVerb } from './context.js';
 import { doctorVerb } from './doctor.js';
+import { evalVerb } from './eval.js';
 import { EXIT, failureOf, unusable, type Failure } from './failure.js';
 import { historyVerb } from './history.js';
 import { ingestVerb } from './ingest.js';
@@ -53,6 +54,7 @@ const VERBS = [
   rateVerb,
   contextVerb,
   ontologyVerb,
+  evalVerb,
   membersVerb,
   keysVerb,
   peopleVerb,

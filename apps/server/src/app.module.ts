@@ -3,6 +3,7 @@ import { CqrsModule } from '@nestjs/cqrs';
 import { AccessModule, SpendRequestState, type KeyRing } from '#access/module.js';
 import { DecisionsModule, decisionTools } from '#decisions/module.js';
 import { Streams } from '#event-store/streams.js';
+import { EvaluationModule, evaluationTools } from '#evaluation/module.js';
 import { EventLogModule } from '#ledger/module.js';
 import { McpModule } from '#mcp/module.js';
 import { ReadModels } from '#projections/read-models.js';
@@ -54,9 +55,10 @@ export class AppModule {
         AccessModule.around(keys),
         SourcesModule,
         DecisionsModule,
+        EvaluationModule,
         EventLogModule,
         McpModule.forRoot({
-          tools: [...decisionTools],
+          tools: [...decisionTools, ...evaluationTools],
           resources: guides(),
           serverInfo: { name: 'precedent', version: VERSION },
           instructions: INSTRUCTIONS,

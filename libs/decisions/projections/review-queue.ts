@@ -1,4 +1,4 @@
-import { projection, when, type Meta } from '#projections/projection.js';
+import { projection, when, type Meta, type Projection } from '#projections/projection.js';
 import type { Reads, Writes } from '#projections/read-database.js';
 import { invalid } from '#kernel/refusal.js';
 import type { Pending, PendingInput, PendingItem } from '../contract-review.js';
@@ -8,92 +8,97 @@ import { isUnassigned } from '../domain/ingestion-plan.js';
 import { ontologyCodec, type StoredOperation } from '../domain/ontology.events.js';
 import { topicCodec } from '../domain/topic.events.js';
 
-/** Candidates, open conflicts and ontology proposals that wait for a reviewer, in the order of their arrival. */
-export const reviewQueue = projection(
-  'review_queue',
-  2,
-  {
-    pending: `CREATE TABLE pending (
+/** What other contexts have to say to the queue: handlers that call `awaitReview` and `endReview`. */
+export type AwaitingReview = ReturnType<typeof when>;
+
+const TABLES = {
+  pending: `CREATE TABLE pending (
       workspace TEXT NOT NULL, id TEXT NOT NULL, kind TEXT NOT NULL, topic TEXT NOT NULL, position INTEGER NOT NULL,
       body TEXT NOT NULL, PRIMARY KEY (workspace, id)) WITHOUT ROWID;
       CREATE INDEX pending_order ON pending (workspace, position);
       CREATE INDEX pending_topic ON pending (workspace, topic, position)`,
+};
+
+/** Candidates, open conflicts, ontology proposals and what `others` add: all that waits for a reviewer, in the order of its arrival. */
+export function reviewQueue(others: readonly AwaitingReview[]): Projection {
+  return projection('review_queue', 3, TABLES, ofTopics, ofOntologies, ...others);
+}
+
+const ofTopics = when(topicCodec, {
+  DecisionProposed(tables, data, meta) {
+    // Without a reason to wait it is approved in the same append.
+    if (data.reasons.length === 0) return;
+    add(tables, meta, {
+      kind: 'candidate',
+      id: data.decision_id,
+      statement: data.statement,
+      ...(data.value === undefined
+        ? {}
+        : { value: data.value as NonNullable<PendingItem['value']> }),
+      scope: data.scope,
+      reasons: data.reasons,
+      content_hash: data.content_hash,
+      proposed_by: meta.actor.principal,
+      since: meta.recordedAt,
+    });
   },
-  when(topicCodec, {
-    DecisionProposed(tables, data, meta) {
-      // Without a reason to wait it is approved in the same append.
-      if (data.reasons.length === 0) return;
-      add(tables, meta, {
-        kind: 'candidate',
-        id: data.decision_id,
-        statement: data.statement,
-        ...(data.value === undefined
-          ? {}
-          : { value: data.value as NonNullable<PendingItem['value']> }),
-        scope: data.scope,
-        reasons: data.reasons,
-        content_hash: data.content_hash,
-        proposed_by: meta.actor.principal,
-        since: meta.recordedAt,
-      });
-    },
-    DecisionApproved(tables, data, meta) {
-      remove(tables, meta, data.decision_id);
-    },
-    DecisionConfirmed(tables, data, meta) {
-      remove(tables, meta, data.by);
-    },
-    DecisionRejected(tables, data, meta) {
-      remove(tables, meta, data.decision_id);
-    },
-    DecisionRetracted(tables, data, meta) {
-      remove(tables, meta, data.decision_id);
-    },
-    ConflictOpened(tables, data, meta) {
-      add(tables, meta, {
-        kind: 'conflict',
-        id: data.conflict_id,
-        reasons: [
-          `${data.claims.join(' and ')} cannot both hold`,
-          ...data.would_be_resolved_by.map((what) => `would be resolved by ${what}`),
-        ],
-        content_hash: '',
-        proposed_by: meta.actor.principal,
-        since: meta.recordedAt,
-      });
-    },
-    ConflictResolved(tables, data, meta) {
-      remove(tables, meta, data.conflict_id);
-    },
-    TopicAbsorbed(tables, data, meta) {
-      if (data.more) return;
-      tables.run(
-        `UPDATE pending SET topic = ?1, body = json_set(body, '$.topic', ?1) WHERE workspace = ?2 AND topic = ?3`,
-        topicOfStream(meta),
-        meta.workspace,
-        data.topic,
-      );
-    },
-  }),
-  when(ontologyCodec, {
-    OntologyProposed(tables, data, meta) {
-      addProposal(tables, meta, data, stepsOf(data.change));
-    },
-    OntologyChangeProposed(tables, data, meta) {
-      addProposal(tables, meta, data, stepsOf(data.change));
-    },
-    OntologyRollbackPrepared(tables, data, meta) {
-      addProposal(tables, meta, data, [`back to version ${data.to_version}`]);
-    },
-    OntologyProposalApproved(tables, _data, meta) {
-      // All others build on a version that is outdated now, and can no longer be approved.
-      tables.run(`DELETE FROM pending WHERE workspace = ? AND kind = 'ontology'`, meta.workspace);
-    },
-    OntologyProposalRejected(tables, data, meta) {
-      remove(tables, meta, data.proposal_id);
-    },
-  }),
-);
+  DecisionApproved(tables, data, meta) {
+    endReview(tables, meta, data.decision_id);
+  },
+  DecisionConfirmed(tables, data, meta) {
+    endReview(tables, meta, data.by);
+  },
+  DecisionRejected(tables, data, meta) {
+    endReview(tables, meta, data.decision_id);
+  },
+  DecisionRetracted(tables, data, meta) {
+    endReview(tables, meta, data.decision_id);
+  },
+  ConflictOpened(tables, data, meta) {
+    add(tables, meta, {
+      kind: 'conflict',
+      id: data.conflict_id,
+      reasons: [
+        `${data.claims.join(' and ')} cannot both hold`,
+        ...data.would_be_resolved_by.map((what) => `would be resolved by ${what}`),
+      ],
+      content_hash: '',
+      proposed_by: meta.actor.principal,
+      since: meta.recordedAt,
+    });
+  },
+  ConflictResolved(tables, data, meta) {
+    endReview(tables, meta, data.conflict_id);
+  },
+  TopicAbsorbed(tables, data, meta) {
+    if (data.more) return;
+    tables.run(
+      `UPDATE pending SET topic = ?1, body = json_set(body, '$.topic', ?1) WHERE workspace = ?2 AND topic = ?3`,
+      topicOfStream(meta),
+      meta.workspace,
+      data.topic,
+    );
+  },
+});
+
+const ofOntologies = when(ontologyCodec, {
+  OntologyProposed(tables, data, meta) {
+    addProposal(tables, meta, data, stepsOf(data.change));
+  },
+  OntologyChangeProposed(tables, data, meta) {
+    addProposal(tables, meta, data, stepsOf(data.change));
+  },
+  OntologyRollbackPrepared(tables, data, meta) {
+    addProposal(tables, meta, data, [`back to version ${data.to_version}`]);
+  },
+  OntologyProposalApproved(tables, _data, meta) {
+    // All others build on a version that is outdated now, and can no longer be approved.
+    tables.run(`DELETE FROM pending WHERE workspace = ? AND kind = 'ontology'`, meta.workspace);
+  },
+  OntologyProposalRejected(tables, data, meta) {
+    endReview(tables, meta, data.proposal_id);
+  },
+});
 
 const STEPS_SHOWN = 10;
 
@@ -113,7 +118,7 @@ function addProposal(
   data: { proposal_id: string; base_version: number; content_hash: string; reason?: string },
   steps: readonly string[],
 ): void {
-  insert(tables, meta, '', {
+  awaitReview(tables, meta, {
     kind: 'ontology',
     id: data.proposal_id,
     ...(data.reason === undefined ? {} : { statement: data.reason }),
@@ -130,10 +135,11 @@ function topicOfStream(meta: Meta): string {
 
 function add(tables: Writes, meta: Meta, item: PendingItem): void {
   const topic = topicOfStream(meta);
-  insert(tables, meta, topic, { ...item, ...(isUnassigned(topic) ? {} : { topic }) });
+  awaitReview(tables, meta, { ...item, ...(isUnassigned(topic) ? {} : { topic }) }, topic);
 }
 
-function insert(tables: Writes, meta: Meta, topic: string, item: PendingItem): void {
+/** Puts an item into the queue of the workspace; `topic` only narrows where it is listed. */
+export function awaitReview(tables: Writes, meta: Meta, item: PendingItem, topic = ''): void {
   tables.run(
     'INSERT INTO pending VALUES (?, ?, ?, ?, ?, ?)',
     meta.workspace,
@@ -145,7 +151,8 @@ function insert(tables: Writes, meta: Meta, topic: string, item: PendingItem): v
   );
 }
 
-function remove(tables: Writes, meta: Meta, id: string): void {
+/** Ends the wait of an item; nothing where none waits. */
+export function endReview(tables: Writes, meta: Meta, id: string): void {
   tables.run('DELETE FROM pending WHERE workspace = ? AND id = ?', meta.workspace, id);
 }
 

@@ -22,7 +22,7 @@ beforeEach(() => {
   dir = mkdtempSync(join(tmpdir(), 'search-'));
   store = new MemoryStore(() => 1_000);
   db = ReadDatabase.openForWriting(join(dir, 'read.sqlite'));
-  follower = new Follower(store, db, [sources, ...decisionProjections]);
+  follower = new Follower(store, db, [sources, ...decisionProjections()]);
   storeAnswers = true;
 });
 afterEach(() => {

@@ -6,7 +6,7 @@ export default tool({
   name: 'list_pending_decisions',
   title: 'Pending decisions',
   description:
-    'Candidates, open conflicts and ontology proposals that await review, with their reasons and the content hash to approve by. ' +
+    'Candidates, open conflicts, ontology proposals and draft datasets that await review, with their reasons and the content hash to approve by. ' +
     'Use it before review_decision. What it lists is not decided: never act on it.',
   toolset: 'decisions',
   audience: ['person', 'agent', 'service'],

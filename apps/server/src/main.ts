@@ -1,0 +1,4 @@
+import { requireRuntime } from './runtime.js';
+
+requireRuntime();
+await import('./serve.js');

@@ -8,12 +8,19 @@ export type Param = null | number | string;
 export interface Reads {
   get(sql: string, ...params: readonly Param[]): Row | undefined;
   all(sql: string, ...params: readonly Param[]): Row[];
+  /**
+   * What `compute` reads, asked once for as long as the read models do not move. For facts of a workspace that nearly every query needs,
+   * never for what a caller names: those would be without end. Outside of `ReadModels.read` it is computed each time.
+   */
+  memo<T>(key: string, compute: () => T): T;
 }
 
 /** What a projection may do to its own tables. */
 export interface Writes extends Reads {
   run(sql: string, ...params: readonly Param[]): void;
 }
+
+const REMEMBERED_MAX = 10_000;
 
 /** SQLite's BUSY, LOCKED, NOMEM, READONLY, IOERR, FULL and CANTOPEN. */
 const STORAGE = new Set([5, 6, 7, 8, 10, 13, 14]);
@@ -31,6 +38,10 @@ export function isStorageFailure(error: unknown): boolean {
  */
 export class ReadDatabase implements Writes {
   private readonly statements = new Map<string, StatementSync>();
+  private readonly memory = new Map<string, unknown>();
+  /** State of the read models that `memory` was read from. */
+  private remembered: string | undefined;
+  private isRemembering = false;
 
   private constructor(private readonly db: DatabaseSync) {}
 
@@ -75,12 +86,26 @@ export class ReadDatabase implements Writes {
 
   /** Everything that `work` reads comes from one moment of the read models. */
   snapshot<T>(work: (reads: Reads) => T): T {
-    this.db.exec('BEGIN');
+    this.run('BEGIN');
     try {
       return work(this);
     } finally {
-      this.db.exec('COMMIT');
+      this.isRemembering = false;
+      this.run('COMMIT');
     }
+  }
+
+  /** Until the snapshot ends, `memo` serves what was read from the same `state`; what is known of another one is forgotten. */
+  rememberAt(state: string): void {
+    if (state !== this.remembered || this.memory.size > REMEMBERED_MAX) this.memory.clear();
+    this.remembered = state;
+    this.isRemembering = true;
+  }
+
+  memo<T>(key: string, compute: () => T): T {
+    if (!this.isRemembering) return compute();
+    if (!this.memory.has(key)) this.memory.set(key, compute());
+    return this.memory.get(key) as T;
   }
 
   /** All of `work` or nothing of it. */

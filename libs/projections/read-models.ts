@@ -19,7 +19,10 @@ export class ReadModels {
     const needed = Math.max(this.streams.acknowledged, atLeast);
     if (this.projector.position < needed) await this.projector.reach(needed);
     return this.db.snapshot((reads) => {
-      const stands = reads.get('SELECT min(position) AS at FROM checkpoint');
+      const stands = reads.get(
+        'SELECT min(position) AS at, sum(position) AS state FROM checkpoint',
+      );
+      this.db.rememberAt(String(stands?.['state']));
       return query(reads, (stands?.['at'] ?? 0) as number);
     });
   }

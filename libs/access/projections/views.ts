@@ -11,6 +11,10 @@ export interface WorkspaceView {
 
 /** A workspace that a caller belongs to; one that is not in the directory is a defect, an empty id among them (B39). */
 export function workspaceView(reads: Reads, id: string): WorkspaceView {
+  return reads.memo(`workspace ${id}`, () => readWorkspace(reads, id));
+}
+
+function readWorkspace(reads: Reads, id: string): WorkspaceView {
   const row = reads.get(
     `SELECT w.name, w.zone, w.answer_capture, o.id AS organisation, o.name AS organisation_name, o.mode, o.four_eyes, o.approver_names
        FROM access_workspace w JOIN access_organisation o ON o.id = w.organisation WHERE w.id = ?`,

@@ -78,14 +78,14 @@ export function oneTopic(found: readonly TopicName[], name: string): TopicName {
   );
 }
 
-/** QO-2, QO-4, QO-26: the answer to a question from one moment of the read models. */
+/** QO-2, QO-4, QO-26: the answer to a question from one moment of the read models; `found` is absent where nothing was searched for. */
 export function answer(
   reads: Reads,
   workspace: string,
   input: ResolveInput,
   nowMs: number,
   position: number,
-  found: Found = NOTHING_FOUND,
+  found?: Found,
 ): Answer {
   const axes = axesOf(reads, workspace, input, nowMs);
   const named = topicsNamed(reads, workspace, input.topic ?? question(input), axes.known);
@@ -117,23 +117,25 @@ function unrecognised(
   reads: Reads,
   workspace: string,
   named: readonly TopicName[],
-  found: Found,
+  found: Found | undefined,
   axes: Axes,
 ): Body {
   const near =
     named.length > 0
       ? namesakes(reads, workspace, named, axes)
-      : suggestions(reads, workspace, found, axes);
+      : suggestions(reads, workspace, found ?? NOTHING_FOUND, axes);
   const reason =
     named.length > 0
       ? 'Several topics bear this name; ask again with the id of one.'
       : near.candidate_topics.length + near.candidate_excerpts.length > 0
         ? 'No topic bears this name; the nearest ones are suggestions, not an answer.'
-        : 'No topic bears this name and nothing recorded resembles the question.';
+        : found
+          ? 'No topic bears this name and nothing recorded resembles the question.'
+          : 'No topic bears this name.';
   return {
     state: 'unknown',
     label: LABELS.unknown,
-    reason: found.complete ? reason : `${reason} ${INDEXING}`,
+    reason: found?.complete !== false ? reason : `${reason} ${INDEXING}`,
     alternatives: [],
     history: [],
     history_truncated: false,

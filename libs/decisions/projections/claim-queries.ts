@@ -137,6 +137,7 @@ function conflictsOfLine(
   topic: string,
   claims: readonly string[],
 ): ConflictView[] {
+  if (!hasConflicts(reads, workspace)) return [];
   const named = reads.all(
     `SELECT c.body FROM json_each(?) n
        CROSS JOIN conflict_claim k ON k.workspace = ? AND k.topic = ? AND k.claim = n.value
@@ -153,6 +154,12 @@ function conflictsOfLine(
     );
   const all = bodies<ConflictView>([...named, ...recent(`AND status = 'open'`), ...recent('')]);
   return [...new Map(all.map((c) => [c.conflict_id, c])).values()];
+}
+
+/** Most workspaces never had one; then nobody looks for them. */
+function hasConflicts(reads: Reads, workspace: string): boolean {
+  const sql = 'SELECT 1 AS found FROM conflict WHERE workspace = ? LIMIT 1';
+  return reads.memo(`conflicts ${workspace}`, () => reads.get(sql, workspace) !== undefined);
 }
 
 /** One claim, wherever it stands; `topic` serves where its id does not say. */

@@ -40,6 +40,12 @@ const NONE = viewOf(0, EMPTY);
 
 /** The ontology that was active as far as was known. */
 export function ontologyAt(reads: Reads, workspace: string, known: Known = LATEST): OntologyView {
+  const isPast = known.position < Infinity || known.ms < Infinity;
+  if (isPast) return readOntology(reads, workspace, known);
+  return reads.memo(`ontology ${workspace}`, () => readOntology(reads, workspace, known));
+}
+
+function readOntology(reads: Reads, workspace: string, known: Known): OntologyView {
   const row = versionAt(reads, workspace, known);
   if (!row) return NONE;
   const version = row['version'] as number;

@@ -102,8 +102,12 @@ export function topicsNamed(
   known: Known = LATEST,
 ): TopicName[] {
   const [position, ms] = limitsOf(known);
+  const recorded = `SELECT topic FROM topic_alias
+      WHERE workspace = ?1 AND name_key = ?2 AND position <= ?3 AND recorded_ms <= ?4`;
   const rows = reads.all(
-    `SELECT topic FROM topic_alias WHERE workspace = ?1 AND name_key = ?2 AND position <= ?3 AND recorded_ms <= ?4
+    !hasAny(reads, workspace, 'ontology_name')
+      ? `${recorded} ORDER BY topic LIMIT ${NAMESAKES_MAX}`
+      : `${recorded}
       UNION SELECT topic FROM ontology_name
       WHERE workspace = ?1 AND name_key = ?2 AND from_position <= ?3 AND from_ms <= ?4
         AND NOT (to_position IS NOT NULL AND to_position <= ?3 AND to_ms <= ?4)
@@ -118,6 +122,12 @@ export function topicsNamed(
   if (found.length > 1 && found.includes(name)) found = [name];
   const homes = [...new Set(found.map((topic) => homeOf(reads, workspace, topic, known)))];
   return homes.flatMap((topic) => topicById(reads, workspace, topic, known) ?? []);
+}
+
+/** Most workspaces have nothing in these tables; then no query looks there. */
+function hasAny(reads: Reads, workspace: string, table: 'ontology_name' | 'topic_merge'): boolean {
+  const sql = `SELECT 1 AS found FROM ${table} WHERE workspace = ? LIMIT 1`;
+  return reads.memo(`${table} ${workspace}`, () => reads.get(sql, workspace) !== undefined);
 }
 
 /** While a merge is approved and not yet done, the name of the one topic is declared for the other already: it still means the one. */
@@ -184,6 +194,7 @@ export function homeOf(
   topic: string,
   known: Known = LATEST,
 ): string {
+  if (!hasAny(reads, workspace, 'topic_merge')) return topic;
   const [position, ms] = limitsOf(known);
   const seen = new Set<string>();
   let at = topic;
@@ -208,6 +219,7 @@ export function linesOf(
   topic: string,
   known: Known = LATEST,
 ): string[] {
+  if (!hasAny(reads, workspace, 'topic_merge')) return [topic];
   const [position, ms] = limitsOf(known);
   const lines = new Set([topic]);
   for (const line of lines)

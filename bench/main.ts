@@ -8,6 +8,7 @@ import { FILES } from './files.js';
 import type { Line } from './measure.js';
 import { commands } from './rows/commands.js';
 import { commandsOverHttp } from './rows/commands-http.js';
+import { runEval } from './rows/evaluation.js';
 import { heads } from './rows/heads.js';
 import { peers } from './rows/peers.js';
 import { resolveOverMcp } from './rows/resolve.js';
@@ -23,6 +24,7 @@ const ROWS: readonly Row[] = [
   scale,
   peers,
   search,
+  runEval,
 ];
 const USAGE = 'usage: npm run bench -- [--quick] [--profile FOLDER] [row …]';
 

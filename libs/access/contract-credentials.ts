@@ -72,7 +72,7 @@ export class Credential {
   @Doc('Public part of the key; names it for life.') @IsText() short!: string;
   @IsText() principal!: string;
   @Doc('Audience: whose surface it opens.') @IsIn(KINDS) kind!: string;
-  @Doc('Untrusted text.') @IsText({ max: 200 }) label!: string;
+  @Doc('Untrusted text.') @IsText({ min: 0, max: 200 }) label!: string;
   @Doc('What it is limited to; absent: all that its kind and role admit.')
   @IsOptional()
   @IsArray()

@@ -143,10 +143,7 @@ function passages(excerpts: Answer['candidate_excerpts'], paint: Paint): string[
     excerpts
       .filter(({ topic }) => topic === undefined)
       .slice(0, PASSAGES)
-      .map((e) => [
-        `  ${inline(e.title)}`,
-        ...quoted(paint, [clipped(inline(e.excerpt))], '    '),
-      ]),
+      .map((e) => [`  ${inline(e.title)}`, ...quoted(paint, [clipped(inline(e.excerpt))], '    ')]),
   );
 }
 

@@ -29,6 +29,8 @@ export interface ToolDeclaration<I extends object, O extends object> {
   /** Least role for which it exists. */
   readonly role: Role;
   readonly hints: Hints;
+  /** It decides what counts: approves, revokes, settles, measures. An operator may have the user confirm such calls. */
+  readonly governs?: boolean;
   readonly input: new () => I;
   readonly output: new () => O;
   /**
@@ -49,6 +51,7 @@ export interface Tool {
   readonly audience: readonly PrincipalKind[];
   readonly role: Role;
   readonly hints: Hints;
+  readonly governs: boolean;
   readonly input: Shape<object>;
   readonly output: Shape<object>;
   /** It takes the request: it may report progress or ask. */
@@ -69,6 +72,7 @@ export function tool<I extends object, O extends object>(d: ToolDeclaration<I, O
     audience: [...d.audience],
     role: d.role,
     hints: { ...d.hints },
+    governs: d.governs ?? false,
     input,
     output,
     interactive: d.run.length > 3,

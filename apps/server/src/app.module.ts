@@ -5,6 +5,7 @@ import { DecisionsModule, decisionTools } from '#decisions/module.js';
 import { Streams } from '#event-store/streams.js';
 import { EvaluationModule, evaluationTools } from '#evaluation/module.js';
 import { EventLogModule } from '#ledger/module.js';
+import { confirmed } from '#mcp/confirmed.js';
 import { McpModule } from '#mcp/module.js';
 import { ReadModels } from '#projections/read-models.js';
 import { BLOBS, CLOCK, LOG, READ_FILE } from '#projections/tokens.js';
@@ -45,6 +46,7 @@ export class AppModule {
     health: Health,
     onDefect: (error: unknown, incident: string) => void,
     requestStateSecret: Uint8Array,
+    confirm: boolean,
     desk: AccountDesk | undefined,
   ): DynamicModule {
     return {
@@ -58,7 +60,9 @@ export class AppModule {
         EvaluationModule,
         EventLogModule,
         McpModule.forRoot({
-          tools: [...decisionTools, ...evaluationTools],
+          tools: [...decisionTools, ...evaluationTools].map((tool) =>
+            confirm && tool.governs ? confirmed(tool) : tool,
+          ),
           resources: guides(),
           serverInfo: { name: 'precedent', version: VERSION },
           instructions: INSTRUCTIONS,

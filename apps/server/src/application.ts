@@ -116,6 +116,7 @@ export async function assemble(
       health,
       onDefect,
       await requestStateSecret(settings),
+      settings.CONFIRM === 'governance',
       deskOf(own, address.base),
     ),
     new FastifyAdapter({

@@ -180,6 +180,12 @@ export const SETTINGS = {
     description: `For the stdio server: toolsets to offer, separated by commas: ${TOOLSETS.join(', ')}. Default: all that the key may use.`,
     read: list((item) => (TOOLSETS as readonly string[]).includes(item), 'names of toolsets'),
   } satisfies Setting<readonly string[]>,
+  CONFIRM: {
+    default: 'off',
+    description:
+      'Whether the MCP door has the user of the client confirm every call of a tool that governs (`governance`): reviews, conflicts, the ontology, datasets and runs. Clients that cannot ask are refused such calls.',
+    read: oneOf('off', 'governance'),
+  } satisfies Setting<'off' | 'governance'>,
   REQUEST_STATE_SECRET: {
     secret: true,
     description:

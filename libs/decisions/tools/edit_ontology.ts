@@ -15,6 +15,7 @@ export default tool({
   audience: ['person', 'agent', 'service'],
   role: 'member',
   hints: { readOnly: false, destructive: true, idempotent: false, openWorld: false },
+  governs: true,
   input: EditOntologyInput,
   output: EditOntologyReceipt,
   run: (input, caller, bus) => bus.commands.execute(new EditOntology(caller, input)),

@@ -12,6 +12,7 @@ export default tool({
   audience: ['person', 'agent', 'service'],
   role: 'member',
   hints: { readOnly: false, destructive: true, idempotent: false, openWorld: false },
+  governs: true,
   input: ResolveConflictInput,
   output: ResolveConflictReceipt,
   run: (input, caller, bus) => bus.commands.execute(new ResolveConflict(caller, input)),

@@ -13,6 +13,7 @@ export default tool({
   audience: ['person', 'agent', 'service'],
   role: 'member',
   hints: { readOnly: false, destructive: true, idempotent: false, openWorld: false },
+  governs: true,
   input: ReviewInput,
   output: ReviewReceipt,
   run: (input, caller, bus) => bus.commands.execute(new ReviewDecision(caller, input)),

@@ -14,6 +14,7 @@ export default tool({
   audience: ['person', 'agent', 'service'],
   role: 'member',
   hints: { readOnly: false, destructive: false, idempotent: true, openWorld: false },
+  governs: true,
   input: PrepareDatasetInput,
   output: DatasetReceipt,
   run: (input, caller, bus) => bus.commands.execute(new PrepareDataset(caller, input)),

@@ -14,6 +14,7 @@ export default tool({
   audience: ['person', 'agent', 'service'],
   role: 'member',
   hints: { readOnly: false, destructive: true, idempotent: true, openWorld: false },
+  governs: true,
   input: ReviewDatasetInput,
   output: DatasetReceipt,
   run: (input, caller, bus) => bus.commands.execute(new ReviewDataset(caller, input)),

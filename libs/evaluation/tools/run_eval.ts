@@ -14,6 +14,7 @@ export default tool({
   audience: ['person', 'agent', 'service'],
   role: 'member',
   hints: { readOnly: false, destructive: false, idempotent: false, openWorld: false },
+  governs: true,
   input: RunInput,
   output: RunReceipt,
   run: (input, caller, bus, request) =>

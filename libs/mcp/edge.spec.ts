@@ -169,7 +169,7 @@ describe.each(surfaces)('a client of %s', (_name, connect) => {
     expect(await callTool('echo_text')).toMatchObject({ isError: true });
   });
 
-  it('cannot tell a hidden tool from none', async () => {
+  it('invariant 2: cannot tell a hidden tool from none', async () => {
     const { callTool } = bound(await as('key-member'));
     const failure = (name: string) =>
       callTool(name).then(

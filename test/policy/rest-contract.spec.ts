@@ -129,7 +129,7 @@ describe('the REST contract', () => {
     expect(described.length).toBeGreaterThan(15);
   });
 
-  it('X-4: answers 401 to every route without a credential, and with one that does not hold', async () => {
+  it('X-4, invariant 1: answers 401 to every route without a credential, and with one that does not hold', async () => {
     for (const { method, path } of guarded())
       for (const key of ['', `prec_AAAAAAAA_${'x'.repeat(40)}`, 'nonsense']) {
         const url = path.replace(/\{\w+\}/g, 'x');

@@ -29,7 +29,7 @@ describe('tools as a product', () => {
   );
 
   // O-03: a client asks before it calls a tool that is not marked.
-  it.each(tools)('$name has a title and all four hints', ({ title, hints }) => {
+  it.each(tools)('invariant 3: $name has a title and all four hints', ({ title, hints }) => {
     expect(title).toMatch(/^\S.{2,39}$/);
     expect(Object.values(hints).map((hint) => typeof hint)).toEqual(Array(4).fill('boolean'));
     expect(Object.keys(hints).sort()).toEqual([

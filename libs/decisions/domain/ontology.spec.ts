@@ -1,4 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { Refusal } from '#kernel/refusal.js';
 import { specification } from '#kernel/testing.js';
 import { nameKey } from '#kernel/text.js';
 import { ONTOLOGY_OPERATIONS } from '../contract-ontology.js';
@@ -375,3 +377,49 @@ describe('approval of a proposal', () => {
 it('every operation that a caller may send is one that the domain knows, and the other way round', () => {
   expect([...ONTOLOGY_OPERATIONS].sort()).toEqual([...OPERATIONS].sort());
 });
+
+const PROPOSES = ['OntologyProposed', 'OntologyChangeProposed', 'OntologyRollbackPrepared'];
+
+it('invariant 8, O-36: no command both proposes and approves, in any order of commands', () => {
+  const step = fc.tuple(fc.constantFrom('propose', 'approve', 'rollback'), fc.nat(4));
+  let approvals = 0;
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 20 }), (steps) => {
+      const state = ontologyDecider.initial();
+      const proposals: Parameters<typeof approve>[0][] = [];
+      for (const [what, n] of steps) {
+        const proposal = proposals[n % Math.max(proposals.length, 1)];
+        const command: OntologyCommand | undefined =
+          what === 'propose'
+            ? propose([topic(`topic ${n}`)])
+            : what === 'rollback'
+              ? { type: 'PrepareRollback', toVersion: n, proposedBy: 'ann' }
+              : proposal && approve(proposal);
+        const events = command ? decided(command, state) : [];
+        const types = events.map(({ type }) => type as string);
+        const approved = types.includes('OntologyProposalApproved');
+        expect(approved && types.some((type) => PROPOSES.includes(type))).toBe(false);
+        if (approved) approvals += 1;
+        for (const event of events) {
+          ontologyDecider.evolve(state, event, 0);
+          if (PROPOSES.includes(event.type)) proposals.push(event as (typeof proposals)[number]);
+        }
+      }
+    }),
+    { numRuns: 200 },
+  );
+  expect(approvals).toBeGreaterThan(50);
+});
+
+/** Nothing where it is refused. */
+function decided(
+  command: OntologyCommand,
+  state: Parameters<typeof ontologyDecider.decide>[1],
+): readonly OntologyEvent[] {
+  try {
+    return ontologyDecider.decide(command, state);
+  } catch (error) {
+    if (error instanceof Refusal) return [];
+    throw error;
+  }
+}

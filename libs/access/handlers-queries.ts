@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
 import type { Caller, Clock } from '#kernel/context.js';
-import { invalid } from '#kernel/refusal.js';
+import { wrongCursor } from '#kernel/refusal.js';
 import { isoMs } from '#kernel/time.js';
 import type { Reads } from '#projections/read-database.js';
 import { ReadModels } from '#projections/read-models.js';
@@ -134,12 +134,7 @@ async function page<T>(
   list: (reads: Reads, after: number, limit: number) => Paged<T>,
 ): Promise<{ items: T[]; next_cursor?: string; position: string }> {
   const { cursor = '0', limit = 50, at_least } = input;
-  if (!/^\d{1,15}$/.test(cursor))
-    throw invalid(
-      'cursor',
-      'is none of ours',
-      'pass the next_cursor of the page before, unchanged',
-    );
+  if (!/^\d{1,15}$/.test(cursor)) throw wrongCursor();
   return models.read((reads, at) => {
     const { items, next } = list(reads, Number(cursor), limit);
     return {

@@ -68,3 +68,8 @@ export function invalid(path: string, problem: string, fix: string): Refusal {
     fix,
   });
 }
+
+/** For a `cursor` that no list of ours gave out. */
+export function wrongCursor(): Refusal {
+  return invalid('cursor', 'is none of ours', 'pass the next_cursor of the page before, unchanged');
+}

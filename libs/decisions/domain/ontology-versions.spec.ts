@@ -1,72 +1,18 @@
 import { describe, expect, it } from '@jest/globals';
 import { specification } from '#kernel/testing.js';
-import { nameKey } from '#kernel/text.js';
+import {
+  NOTHING,
+  recorded,
+  propose,
+  story,
+  approve,
+  contentAfter,
+  topic,
+} from '../../../test/support/ontology-story.js';
 import { ontologyDecider, type OntologyCommand } from './ontology.js';
 import { readDescription } from './ontology-description.js';
-import type { Recorded } from './ontology-step.js';
-import type { OntologyEvent, StoredOperation } from './ontology.events.js';
 
 const given = specification(ontologyDecider);
-const NOTHING: Recorded = new Map();
-
-function recorded(...topics: { topic: string; name: string; as?: string[] }[]): Recorded {
-  const found = new Map<string, { topic: string; name: string }[]>();
-  for (const { topic, name, as = [] } of topics)
-    for (const key of new Set([topic, name, ...as].map(nameKey)))
-      found.set(key, [...(found.get(key) ?? []), { topic, name }]);
-  return found;
-}
-
-function propose(
-  change: StoredOperation[],
-  more: Partial<Extract<OntologyCommand, { type: 'Propose' }>> = {},
-): OntologyCommand {
-  return { type: 'Propose', change, recorded: NOTHING, proposedBy: 'ann', ...more };
-}
-
-/** The events of a story that is told in commands: each proposal is approved at once. */
-function story(...changes: StoredOperation[][]): OntologyEvent[] {
-  const events: OntologyEvent[] = [];
-  const state = ontologyDecider.initial();
-  const run = (command: OntologyCommand): void => {
-    const more = ontologyDecider.decide(command, state);
-    more.forEach((event) => ontologyDecider.evolve(state, event, 0));
-    events.push(...more);
-  };
-  for (const change of changes) {
-    run(propose(change));
-    const last = events.at(-1);
-    if (last?.type !== 'OntologyChangeProposed') throw new Error('nothing was proposed');
-    run(approve(last));
-  }
-  return events;
-}
-
-function approve(
-  { data }: Extract<OntologyEvent, { type: 'OntologyChangeProposed' | 'OntologyProposed' }>,
-  more: Partial<Extract<OntologyCommand, { type: 'Approve' }>> = {},
-): OntologyCommand {
-  return {
-    type: 'Approve',
-    proposalId: data.proposal_id,
-    contentHash: data.content_hash,
-    approver: 'olga',
-    fourEyes: false,
-    ...more,
-  };
-}
-
-function contentAfter(events: readonly OntologyEvent[]) {
-  return events.reduce((s, e) => ontologyDecider.evolve(s, e, 0), ontologyDecider.initial())
-    .content;
-}
-
-const topic = (name: string, more: Partial<StoredOperation> = {}): StoredOperation => ({
-  op: 'add_topic',
-  name,
-  ...more,
-});
-
 describe('merge and rollback', () => {
   const before = story([
     topic('Terms', { aliases: ['net days'] }),

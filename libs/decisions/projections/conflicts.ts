@@ -1,4 +1,4 @@
-import { invalid } from '#kernel/refusal.js';
+import { wrongCursor } from '#kernel/refusal.js';
 import type { Reads, Row } from '#projections/read-database.js';
 import type {
   Conflict,
@@ -196,5 +196,5 @@ function cursorOf(cursor: string | undefined): Cursor {
   if (cursor === undefined) return { position: 0, id: '' };
   const match = /^(\d{1,15})\.(.+)$/u.exec(cursor);
   if (match) return { position: Number(match[1]), id: match[2] ?? '' };
-  throw invalid('cursor', 'is none of ours', 'pass the next_cursor of the page before, unchanged');
+  throw wrongCursor();
 }

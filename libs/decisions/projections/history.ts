@@ -1,4 +1,4 @@
-import { invalid } from '#kernel/refusal.js';
+import { wrongCursor } from '#kernel/refusal.js';
 import type { Reads } from '#projections/read-database.js';
 import type { CandidateTopic, History, HistoryInput } from '../contract.js';
 import { covers } from '../domain/claim.js';
@@ -62,7 +62,7 @@ export function history(
 function cursorOf(cursor: string | undefined): number {
   if (cursor === undefined) return 0;
   if (/^\d{1,15}$/.test(cursor)) return Number(cursor);
-  throw invalid('cursor', 'is none of ours', 'pass the next_cursor of the page before, unchanged');
+  throw wrongCursor();
 }
 
 function whyEmpty(input: HistoryInput): string {

@@ -1,4 +1,4 @@
-import { invalid } from '#kernel/refusal.js';
+import { wrongCursor } from '#kernel/refusal.js';
 import { projection, when, type Meta } from '#projections/projection.js';
 import type { Reads, Row, Writes } from '#projections/read-database.js';
 import type {
@@ -150,7 +150,7 @@ function cursorOf(cursor: string | undefined): Place {
   if (index !== undefined) return { ...start, index: Number(index), topic };
   const [, finding] = /^f(\d{1,9})$/.exec(cursor) ?? [];
   if (finding !== undefined) return { ...start, inFindings: true, finding: Number(finding) };
-  throw invalid('cursor', 'is none of ours', 'pass the next_cursor of the page before, unchanged');
+  throw wrongCursor();
 }
 
 function nextCursor(

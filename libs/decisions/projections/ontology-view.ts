@@ -1,4 +1,4 @@
-import { invalid, Refusal } from '#kernel/refusal.js';
+import { Refusal, wrongCursor } from '#kernel/refusal.js';
 import type { Reads, Row } from '#projections/read-database.js';
 import type { OntologyInput } from '../contract-ontology.js';
 import type {
@@ -87,7 +87,7 @@ function versionsPage(
 function cursorOf(cursor: string | undefined): number {
   if (cursor === undefined) return Number.MAX_SAFE_INTEGER;
   if (/^\d{1,15}$/.test(cursor)) return Number(cursor);
-  throw invalid('cursor', 'is none of ours', 'pass the next_cursor of the page before, unchanged');
+  throw wrongCursor();
 }
 
 function versionOf(row: Row): OntologyVersion {

@@ -1,6 +1,6 @@
 import { projection, when, type Meta, type Projection } from '#projections/projection.js';
 import type { Reads, Writes } from '#projections/read-database.js';
-import { invalid } from '#kernel/refusal.js';
+import { wrongCursor } from '#kernel/refusal.js';
 import type { Pending, PendingInput, PendingItem } from '../contract-review.js';
 import { oneTopic } from './answering.js';
 import { topicsNamed } from './topics.js';
@@ -196,5 +196,5 @@ function cursorOf(cursor: string | undefined): { position: number; id: string } 
   if (cursor === undefined) return { position: 0, id: '' };
   const match = /^(\d{1,15})\.(.+)$/u.exec(cursor);
   if (match) return { position: Number(match[1]), id: match[2] ?? '' };
-  throw invalid('cursor', 'is none of ours', 'pass the next_cursor of the page before, unchanged');
+  throw wrongCursor();
 }

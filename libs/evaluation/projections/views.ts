@@ -1,4 +1,4 @@
-import { Refusal, invalid } from '#kernel/refusal.js';
+import { Refusal, wrongCursor } from '#kernel/refusal.js';
 import { canonicalJson } from '#kernel/json.js';
 import type { Reads, Row } from '#projections/read-database.js';
 import type { EvalCase } from '../contract.js';
@@ -200,5 +200,5 @@ function fromCase(cursor: string | undefined): number {
 
 function numberIn(cursor: string): number {
   if (/^\d{1,15}$/.test(cursor)) return Number(cursor);
-  throw invalid('cursor', 'is none of ours', 'pass the next_cursor of the page before, unchanged');
+  throw wrongCursor();
 }

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { actorOf, type Actor, type Caller } from '#kernel/context.js';
 import type { Decider } from '#kernel/decider.js';
-import { canonicalJson, derivedId, type Json } from '#kernel/json.js';
+import { derivedId, type Json } from '#kernel/json.js';
 import { Recent } from '#kernel/recent.js';
 import { Refusal } from '#kernel/refusal.js';
 import type { Codec, EventOf, Vocabulary } from '#kernel/vocabulary.js';
@@ -12,7 +12,9 @@ import {
   type EventStore,
   type NewEvent,
   type Position,
+  type RecordedEvent,
 } from './event-store.js';
+import { Sealing } from './sealing.js';
 
 /** Everything that `Streams` needs to know of one kind of stream. */
 export interface StreamKind<State, Command, V extends Vocabulary> {
@@ -68,7 +70,13 @@ export class Streams {
   constructor(
     private readonly store: EventStore,
     private readonly options: { shared: boolean } = { shared: false },
-  ) {}
+    private readonly sealing = new Sealing(undefined),
+  ) {
+    // Folded states hold opened texts.
+    sealing.onDestroyed(() => {
+      this.cache.clear();
+    });
+  }
 
   /** The highest position that this process has acknowledged: what its readers must at least have seen. */
   get acknowledged(): Position {
@@ -90,8 +98,10 @@ export class Streams {
           const appended = await this.store.append(
             stream,
             folded.revision,
-            events.map((event, i) =>
-              newEvent(kind.codec, event, origin, `${stream}@${folded.revision + 1 + i}`),
+            await Promise.all(
+              events.map((event, i) =>
+                this.newEvent(kind.codec, event, origin, `${stream}@${folded.revision + 1 + i}`),
+              ),
             ),
           );
           return { ...this.advance(kind, stream, folded, events, appended), events };
@@ -118,6 +128,20 @@ export class Streams {
       : this.inTurn(stream, () => this.fold(kind, stream));
   }
 
+  /** The stream as its first event left it, read from the log; nothing later can change that. */
+  async began<S, C, V extends Vocabulary>(
+    kind: StreamKind<S, C, V>,
+    stream: string,
+  ): Promise<Folded<S>> {
+    const state = kind.decider.initial();
+    for await (const [event] of this.store.readStream(stream)) {
+      if (!event) continue;
+      const { position, revision } = event;
+      return { state: this.evolved(kind, state, event), revision, position };
+    }
+    return { state, revision: NO_STREAM, position: 0 };
+  }
+
   private async fold<S, C, V extends Vocabulary>(
     kind: StreamKind<S, C, V>,
     stream: string,
@@ -131,13 +155,7 @@ export class Streams {
     };
     for await (const batch of this.store.readStream(stream, folded.revision + 1)) {
       for (const event of batch) {
-        const known = kind.codec.decode(
-          event.type,
-          event.version,
-          JSON.parse(event.payload) as Json,
-        );
-        if (known)
-          folded.state = kind.decider.evolve(folded.state, known, Date.parse(event.recordedAt));
+        folded.state = this.evolved(kind, folded.state, event);
         folded.revision = event.revision;
         folded.position = event.position;
       }
@@ -163,6 +181,44 @@ export class Streams {
     return folded;
   }
 
+  /** An event of an unknown type changes nothing. */
+  private evolved<S, C, V extends Vocabulary>(
+    { codec, decider }: StreamKind<S, C, V>,
+    state: S,
+    { type, version, payload, recordedAt }: RecordedEvent,
+  ): S {
+    const data = JSON.parse(this.sealing.opener.json(payload)) as Json;
+    const known = codec.decode(type, version, data);
+    return known ? decider.evolve(state, known, Date.parse(recordedAt)) : state;
+  }
+
+  private async newEvent<V extends Vocabulary>(
+    codec: Codec<V>,
+    event: EventOf<V>,
+    origin: Origin,
+    place: string,
+  ): Promise<NewEvent> {
+    const { workspace, actor } = origin;
+    // An event of nobody's would be everybody's (B39).
+    if (workspace === '') throw new Error(`an event of ${place} has no workspace`);
+    const { version, data, sealed } = codec.encode(event);
+    const id = derivedId(origin.command, place);
+    return {
+      id,
+      type: event.type,
+      version,
+      workspace,
+      actor,
+      causation: origin.command,
+      correlation: origin.correlation,
+      payload: await this.sealing.payload(data, sealed, {
+        workspace,
+        id,
+        principal: actor.principal,
+      }),
+    };
+  }
+
   private async inTurn<T>(stream: string, work: () => Promise<T>): Promise<T> {
     const before = this.queues.get(stream);
     const mine = before ? before.then(work, work) : work();
@@ -173,27 +229,6 @@ export class Streams {
       if (this.queues.get(stream) === mine) this.queues.delete(stream);
     }
   }
-}
-
-function newEvent<V extends Vocabulary>(
-  codec: Codec<V>,
-  event: EventOf<V>,
-  origin: Origin,
-  place: string,
-): NewEvent {
-  // An event of nobody's would be everybody's (B39).
-  if (origin.workspace === '') throw new Error(`an event of ${place} has no workspace`);
-  const { version, data } = codec.encode(event);
-  return {
-    id: derivedId(origin.command, place),
-    type: event.type,
-    version,
-    workspace: origin.workspace,
-    actor: origin.actor,
-    causation: origin.command,
-    correlation: origin.correlation,
-    payload: canonicalJson(data),
-  };
 }
 
 function busy(stream: string): Refusal {

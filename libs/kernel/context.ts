@@ -1,3 +1,5 @@
+import { Refusal } from './refusal.js';
+
 /** Member of a workspace, by rising power. `approver` decides on approvals asked of people; it does not govern decisions. */
 export type Role = 'member' | 'approver' | 'admin' | 'owner';
 export type PrincipalKind = 'person' | 'agent' | 'service';
@@ -40,6 +42,21 @@ export function actorOf(caller: Caller): Actor {
 export function isGovernor(caller: Caller): boolean {
   if (caller.kind === 'agent') return false;
   return caller.mode === 'peer' || caller.role === 'admin' || caller.role === 'owner';
+}
+
+/** O-06, O-07: refuses everybody who does not govern under the organisation's mode. `what` completes "… may …". */
+export function assertGovernor(caller: Caller, what: string, fix: string, path?: string): void {
+  if (isGovernor(caller)) return;
+  throw new Refusal(
+    'forbidden',
+    'requires_governor',
+    caller.kind === 'agent'
+      ? `an agent’s key may never ${what}`
+      : `in this organisation’s mode only an admin or owner may ${what}`,
+    path === undefined
+      ? { fix }
+      : { path, issues: [{ path, problem: `needs a governor: ${what}` }], fix },
+  );
 }
 
 /** Milliseconds since 1970, UTC. Injected everywhere; only an entry point passes `Date.now`. */

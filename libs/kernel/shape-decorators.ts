@@ -7,7 +7,7 @@ import {
   type ValidationOptions,
 } from 'class-validator';
 import { JSONSchema } from 'class-validator-jsonschema';
-import { isWhen } from './time.js';
+import { DAY_WORDS, isWhen } from './time.js';
 
 /**
  * A constraint with one meaning for both sides: `holds` decides in the compiled validator and in class-validator,
@@ -48,6 +48,13 @@ export function Doc(text: string): PropertyDecorator & ClassDecorator {
   }) as PropertyDecorator & ClassDecorator;
 }
 
+/** Several decorators as one, for a field that many shapes have. The last one is what stands on top when they are written out. */
+export function combined(...decorators: readonly PropertyDecorator[]): PropertyDecorator {
+  return (target, key) => {
+    for (const decorate of decorators) decorate(target, key);
+  };
+}
+
 /** The field may be null. Without it null is refused, in optional fields too: leave them out. */
 export function OrNull(): PropertyDecorator {
   const condition = ValidateIf((_object, value) => value !== null);
@@ -64,6 +71,11 @@ export function isNullable(target: object, key: string): boolean {
 /** A calendar date, or an instant with its offset. */
 export function IsWhen(options?: ValidationOptions): PropertyDecorator {
   return Checked(WHEN, options);
+}
+
+/** A calendar date, an instant with its offset, or `today` or `yesterday`. */
+export function IsWhenOrDay(options?: ValidationOptions): PropertyDecorator {
+  return Checked(WHEN_OR_DAY, options);
 }
 
 /** A log position as decimal digits: too large for a JSON number. */
@@ -125,6 +137,18 @@ const WHEN: Rule = {
   },
   holds: (value) => typeof value === 'string' && isWhen(value),
   problem: 'must be a date like 2026-01-31 or an instant with its offset like 2026-01-31T09:00:00Z',
+};
+
+const WHEN_OR_DAY: Rule = {
+  schema: {
+    type: 'string',
+    pattern: `^(?:${DAY_WORDS.join('|')}|${DATE}|${INSTANT})$`,
+    description:
+      'A date like 2026-01-31, an instant like 2026-01-31T09:00:00Z, or a word: today, yesterday.',
+  },
+  holds: (value) => WHEN.holds(value) || DAY_WORDS.includes(value as string),
+  problem:
+    'must be a date like 2026-01-31, an instant like 2026-01-31T09:00:00Z, or today or yesterday',
 };
 
 const POSITION: Rule = {

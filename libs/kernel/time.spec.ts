@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { isWhen, isZone, whenMs } from './time.js';
+import { BEGINNING, FOREVER, isoMs, isWhen, isZone, timeWindow, whenMs } from './time.js';
 
 describe('isWhen', () => {
   it.each(['2026-01-31', '2024-02-29', '2026-01-31T09:00Z', '2026-01-31T09:00:00.123+02:00'])(
@@ -47,4 +47,47 @@ describe('B18: a date is the first moment of that day in the given zone, whateve
 it('knows zones', () => {
   expect(isZone('Europe/Paris')).toBe(true);
   expect(isZone('Mars/Olympus')).toBe(false);
+});
+
+describe('B19: a window of time', () => {
+  const at = (instant: string, since?: string, until?: string, zone = 'UTC') => {
+    const { startMs, endMs } = timeWindow(since, until, zone, Date.parse(instant));
+    return [
+      startMs === BEGINNING ? 'ever' : isoMs(startMs),
+      endMs === FOREVER ? 'ever' : isoMs(endMs),
+    ];
+  };
+  const now = '2026-09-14T09:21:33Z';
+
+  it('a day word alone is that day, whole; everything else begins there and goes on', () => {
+    expect(at(now, 'yesterday')).toEqual(['2026-09-13T00:00:00.000Z', '2026-09-14T00:00:00.000Z']);
+    expect(at(now, 'today')).toEqual(['2026-09-14T00:00:00.000Z', '2026-09-15T00:00:00.000Z']);
+    expect(at(now, '2026-09-13')).toEqual(['2026-09-13T00:00:00.000Z', 'ever']);
+    expect(at(now, '2026-09-13T10:00:00+02:00')).toEqual(['2026-09-13T08:00:00.000Z', 'ever']);
+    expect(at(now)).toEqual(['ever', 'ever']);
+  });
+
+  it('an end is the first moment that is outside', () => {
+    expect(at(now, 'yesterday', now)).toEqual(['2026-09-13T00:00:00.000Z', isoMs(Date.parse(now))]);
+    expect(at(now, undefined, 'today')).toEqual(['ever', '2026-09-14T00:00:00.000Z']);
+    expect(at(now, '2026-01-01', '2026-02-01')).toEqual([
+      '2026-01-01T00:00:00.000Z',
+      '2026-02-01T00:00:00.000Z',
+    ]);
+  });
+
+  it('days are those of the zone, also where one has 23 or 25 hours', () => {
+    expect(at(now, 'yesterday', undefined, 'Pacific/Kiritimati')).toEqual([
+      '2026-09-12T10:00:00.000Z',
+      '2026-09-13T10:00:00.000Z',
+    ]);
+    expect(at('2026-03-30T00:30:00+02:00', 'yesterday', undefined, 'Europe/Berlin')).toEqual([
+      '2026-03-28T23:00:00.000Z',
+      '2026-03-29T22:00:00.000Z',
+    ]);
+    expect(at('2026-10-25T23:30:00+01:00', 'today', undefined, 'Europe/Berlin')).toEqual([
+      '2026-10-24T22:00:00.000Z',
+      '2026-10-25T23:00:00.000Z',
+    ]);
+  });
 });

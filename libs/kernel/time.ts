@@ -32,3 +32,37 @@ export function isZone(name: string): boolean {
 }
 
 export const WHEN_FIX = 'give a date like 2026-01-31 or an instant like 2026-01-31T09:00:00Z';
+
+/** Days that are told by a word, in whose zone it is asked. */
+export const DAY_WORDS: readonly string[] = ['today', 'yesterday'];
+
+/** Half-open, in milliseconds UTC. */
+export interface TimeWindow {
+  startMs: number;
+  endMs: number;
+}
+
+/**
+ * What lies between two times: dates and instants (`isWhen`) or day words, all of which mean the first moment of their day in `zone`.
+ * A day word without an end is that whole day. `endMs` before `startMs` is the caller's to refuse.
+ */
+export function timeWindow(
+  since: string | undefined,
+  until: string | undefined,
+  zone: string,
+  nowMs: number,
+): TimeWindow {
+  const dayMs = (word: string, later: number): number =>
+    DateTime.fromMillis(nowMs, { zone })
+      .startOf('day')
+      .plus({ days: later - DAY_WORDS.indexOf(word) })
+      .startOf('day')
+      .toMillis();
+  const momentMs = (text: string): number =>
+    DAY_WORDS.includes(text) ? dayMs(text, 0) : whenMs(text, zone);
+  const open = since !== undefined && DAY_WORDS.includes(since) ? dayMs(since, 1) : FOREVER;
+  return {
+    startMs: since === undefined ? BEGINNING : momentMs(since),
+    endMs: until === undefined ? open : momentMs(until),
+  };
+}

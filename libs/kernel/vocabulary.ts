@@ -1,5 +1,6 @@
 import { compile, type Static, type TSchema } from './schema.js';
 import type { Json } from './json.js';
+import type { Personal, PersonalFields } from './sealing.js';
 
 type Upcast = (payload: Json) => Json;
 
@@ -9,6 +10,10 @@ export interface EventKind<S extends TSchema = TSchema> {
   schema: S;
   /** `upcasts[v]` turns a payload of version v into one of version v + 1. Every version from 1 up to the present has one. */
   upcasts?: Readonly<Record<number, Upcast>>;
+  /** Where it holds text of a subject, which is sealed with the keys that a member `keys` names; refused once one was destroyed. */
+  personal?: PersonalFields;
+  /** Where it holds what an actor remarks on a subject: sealed alike, and with the actor's own key once one was destroyed. */
+  remarks?: PersonalFields;
 }
 
 export type Vocabulary = Readonly<Record<string, EventKind>>;
@@ -22,7 +27,7 @@ export interface Codec<V extends Vocabulary> {
   /** Present version of each event type. */
   readonly versions: ReadonlyMap<string, number>;
   /** Version to store, after the payload was checked: an event that its own schema rejects is a defect and is never stored. */
-  encode(event: EventOf<V>): { version: number; data: Json };
+  encode(event: EventOf<V>): { version: number; data: Json; sealed: Personal };
   /** The event in its present version; undefined for a type that this vocabulary does not know. */
   decode(type: string, version: number, data: Json): EventOf<V> | undefined;
 }
@@ -43,7 +48,8 @@ export function codec<V extends Vocabulary>(vocabulary: V): Codec<V> {
       if (!kind) throw new Error(`unknown event type ${event.type}`);
       const problem = kind.problem(event.data);
       if (problem) throw new Error(`${event.type} does not fit its schema: ${problem}`);
-      return { version: kind.version, data: event.data as Json };
+      const { version, personal = [], remarks = [] } = kind;
+      return { version, data: event.data as Json, sealed: { personal, remarks } };
     },
     decode(type, version, data) {
       const kind = kinds.get(type);

@@ -1,0 +1,59 @@
+import { createCipheriv, createDecipheriv, createHash } from 'node:crypto';
+
+export const [IV_BYTES, TAG_BYTES] = [12, 16];
+
+/** The bytes of a key, `erased`, or undefined where it is not there. */
+export type KeyOf = (id: string) => Uint8Array | 'erased' | undefined;
+
+export interface Place {
+  workspace: string;
+  /** Event id; of a blob the SHA-256 of its text. */
+  of: string;
+  field: string;
+}
+
+/** One key from several: whoever lacks one of them has none. Undefined where one is missing, `erased` where one was destroyed. */
+export function combined(ids: readonly string[], keyOf: KeyOf): ReturnType<KeyOf> {
+  const keys = ids.map(keyOf);
+  if (keys.includes('erased')) return 'erased';
+  const [only] = keys;
+  if (keys.length < 2) return only;
+  const hash = createHash('sha256');
+  for (const key of keys) {
+    if (key === undefined) return undefined;
+    hash.update(key);
+  }
+  return new Uint8Array(hash.digest());
+}
+
+export function encrypt(
+  key: Uint8Array,
+  place: Place,
+  plain: Uint8Array,
+): { iv: Buffer; sealed: Buffer } {
+  const aad = Buffer.from(JSON.stringify([place.workspace, place.of, place.field]));
+  const digest = createHash('sha256').update(key).update(aad).update(plain).digest();
+  const iv = digest.subarray(0, IV_BYTES);
+  const cipher = createCipheriv('aes-256-gcm', key, iv).setAAD(aad);
+  const sealed = Buffer.concat([cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
+  return { iv, sealed };
+}
+
+/** Undefined for what was sealed with another key or at another place, or was changed. */
+export function decrypt(
+  key: Uint8Array,
+  place: Place,
+  iv: Uint8Array,
+  sealed: Uint8Array,
+): Buffer | undefined {
+  if (sealed.length < TAG_BYTES || iv.length !== IV_BYTES) return undefined;
+  const aad = Buffer.from(JSON.stringify([place.workspace, place.of, place.field]));
+  const end = sealed.length - TAG_BYTES;
+  const decipher = createDecipheriv('aes-256-gcm', key, iv, { authTagLength: TAG_BYTES });
+  decipher.setAAD(aad).setAuthTag(sealed.subarray(end));
+  try {
+    return Buffer.concat([decipher.update(sealed.subarray(0, end)), decipher.final()]);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,68 @@
+import { t, type Static } from '#kernel/schema.js';
+import { codec, type EventOf } from '#kernel/vocabulary.js';
+
+/** Why something is erased. A closed list, because free text could name the person whose data it ends. */
+export const ERASURE_REASONS = [
+  'requested',
+  'consent_withdrawn',
+  'objection',
+  'no_longer_needed',
+  'unlawful',
+  'legal_obligation',
+  'mistake',
+] as const;
+
+const grounds = {
+  reason: t.Union(ERASURE_REASONS.map((reason) => t.Literal(reason))),
+  /** Of the request or the case file. */
+  reference: t.Optional(t.String()),
+};
+
+/** What was sealed with the key, in counts. */
+const touched = t.Object({
+  sources: t.Integer(),
+  decisions: t.Integer(),
+  answers: t.Integer(),
+  jobs: t.Integer(),
+  /** Whatever else holds a text that the key sealed. */
+  others: t.Integer(),
+});
+
+/**
+ * Stream `subject-<workspace>-<key>`: what was decided about the texts that one key seals. Nothing in it tells who the subject is: ids,
+ * counts, words of a closed list and numbers of case files only.
+ */
+const vocabulary = {
+  LegalHoldPlaced: {
+    version: 1,
+    schema: t.Object({ hold: t.String(), key: t.String(), matter: t.String() }),
+  },
+  LegalHoldReleased: {
+    version: 1,
+    schema: t.Object({ hold: t.String(), key: t.String() }),
+  },
+  /** Where nobody erases alone: a second person has to ask for the same. */
+  ErasureRequested: {
+    version: 1,
+    schema: t.Object({ erasure: t.String(), key: t.String(), ...grounds, by: t.String() }),
+  },
+  /** From here on the key is to be destroyed wherever it is kept, at every start anew. */
+  SubjectErased: {
+    version: 1,
+    schema: t.Object({
+      erasure: t.String(),
+      key: t.String(),
+      ...grounds,
+      /** Principal who had asked first, where nobody erases alone. */
+      requested_by: t.Optional(t.String()),
+      touched,
+      /** Ids of sources whose texts the key sealed, in the order of their capture; of very many the first ones. */
+      sources: t.Array(t.String()),
+    }),
+  },
+} as const;
+
+export const subjectCodec = codec(vocabulary);
+export type SubjectEvent = EventOf<typeof vocabulary>;
+export type Touched = Static<typeof touched>;
+export type ErasureReason = (typeof ERASURE_REASONS)[number];

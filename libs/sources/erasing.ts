@@ -1,0 +1,30 @@
+import type { Sealing } from '#event-store/sealing.js';
+import { reaction, type Reaction } from '#projections/reaction.js';
+import type { ReadModels } from '#projections/read-models.js';
+import { subjectCodec } from './domain/subject.events.js';
+import { erasedKeys } from './projections/subject-queries.js';
+
+/**
+ * Destroys keys whose erasure is recorded; of no other may this be asked. The record comes first: whoever dies in between finds it at the
+ * next start, so that no recorded erasure stays without effect and no key is destroyed without a record. Does nothing the second time.
+ */
+export async function destroyKeys(sealing: Sealing, keys: readonly string[]): Promise<void> {
+  for (const key of keys) if (!sealing.erased([key])) await sealing.destroy(key);
+}
+
+/** Before anything is served: finishes what a crash cut short, and erases again what a restored file of keys brought back. */
+export async function finishErasures({ sealing, models }: Erasing): Promise<void> {
+  if (sealing.keys) await destroyKeys(sealing, models.now(erasedKeys));
+}
+
+interface Erasing {
+  sealing: Sealing;
+  models: ReadModels;
+}
+
+/** Follows the log for erasures that another server recorded. */
+export function erasureReaction({ sealing }: Pick<Erasing, 'sealing'>): Reaction {
+  return reaction('erasure', subjectCodec, 'SubjectErased', async ({ key }) => {
+    if (sealing.keys) await destroyKeys(sealing, [key]);
+  });
+}

@@ -2,6 +2,7 @@ import { closeSync, existsSync, fsyncSync, linkSync, mkdirSync, openSync } from 
 import { readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { Refusal } from '#kernel/refusal.js';
+import { copyKeys, keysOfBackup, noKeys, restoreKeys, type KeptKeys } from './keys-backup.js';
 import { checkLedger, LedgerDamage, type Coverage } from './ledger-check.js';
 import {
   checkStructure,
@@ -14,12 +15,15 @@ import {
   type Manifest,
 } from './sqlite-backup.js';
 import { ledgerFile } from './sqlite-file.js';
+import { keysFile } from './sqlite-keys.js';
 import type { SqliteSnapshot } from './sqlite-snapshot.js';
 
 // A backup is one SQLite file: the ledger's tables, and what it says of itself in one more. No file that SQLite has open in this
 // process is opened here: closing it would drop SQLite's locks (POSIX).
 
 export interface BackupOptions {
+  /** False: without the keys of sealed texts. Default: they go into a second file beside the backup, if there are any. */
+  keys?: boolean;
   /** Ends the work; what was begun is removed. */
   signal: AbortSignal;
   onProgress: (step: 'reading' | 'copying' | 'checking', done: number, total: number) => void;
@@ -30,6 +34,8 @@ export interface BackedUp {
   layout: number;
   /** Of the file. */
   bytes: number;
+  /** The keys of sealed texts, where they came along. */
+  keys?: KeptKeys;
 }
 
 /**
@@ -42,7 +48,8 @@ export async function backUp(
   target: string,
   options: BackupOptions,
 ): Promise<BackedUp> {
-  if (existsSync(target)) throw fileExists(target);
+  const keysTarget = keysOfBackup(target);
+  for (const file of [target, keysTarget]) if (existsSync(file)) throw fileExists(file);
   const ledger = openSnapshot(dir);
   const partial = join(dirname(target), `.${basename(target)}.${process.pid}.partial`);
   try {
@@ -52,13 +59,25 @@ export async function backUp(
     sync(partial);
     const { coverage, layout } = await checkCopy(partial, manifest, 'checking', options);
     const { size: bytes } = statSync(partial);
-    giveName(partial, target);
+    // After the ledger: keys are made before what they seal, so every key that the copy needs is there by now.
+    const keys = options.keys === false ? undefined : copyKeys(dir, keysTarget);
+    nameCopy(partial, target, keysTarget);
     sync(dirname(resolve(target)));
-    return { coverage, layout, bytes };
+    return { coverage, layout, bytes, ...(keys ? { keys } : {}) };
   } finally {
     ledger.close();
     rmSync(partial, { force: true });
     rmSync(`${partial}-journal`, { force: true });
+  }
+}
+
+/** Without the ledger its keys are not left alone. */
+function nameCopy(partial: string, target: string, keysTarget: string): void {
+  try {
+    giveName(partial, target);
+  } catch (error) {
+    rmSync(keysTarget, { force: true });
+    throw error;
   }
 }
 
@@ -87,6 +106,11 @@ export async function verifyBackup(file: string, options: BackupOptions): Promis
   return { coverage, layout, bytes: statSync(file).size };
 }
 
+export interface RestoreOptions extends Omit<BackupOptions, 'keys'> {
+  /** File with the keys. Default: the one beside the backup, if it is there. */
+  keysFrom?: string;
+}
+
 /**
  * Makes the ledger of an empty or new directory from a backup. `ledger.sqlite` gets its name once it is on the disk and was proved
  * to hold what the backup says: a directory in which this did not end has no ledger. Refuses `folder_not_empty` and what
@@ -95,8 +119,11 @@ export async function verifyBackup(file: string, options: BackupOptions): Promis
 export async function restore(
   file: string,
   dir: string,
-  options: BackupOptions,
+  options: RestoreOptions,
 ): Promise<BackedUp> {
+  const beside = keysOfBackup(file);
+  const keysFrom = options.keysFrom ?? (existsSync(beside) ? beside : undefined);
+  if (keysFrom !== undefined && !existsSync(keysFrom)) throw noKeys(keysFrom);
   assertEmpty(dir);
   const manifest = manifestOf(file);
   await checkCopy(file, manifest, 'reading', options);
@@ -108,11 +135,13 @@ export async function restore(
     removeManifest(partial);
     sync(partial);
     const { coverage, layout } = await checkCopy(partial, manifest, 'checking', options);
+    const keys = keysFrom === undefined ? undefined : restoreKeys(keysFrom, dir);
     renameSync(partial, target);
     sync(dir);
     if (isNew) sync(dirname(resolve(dir)));
-    return { coverage, layout, bytes: statSync(file).size };
+    return { coverage, layout, bytes: statSync(file).size, ...(keys ? { keys } : {}) };
   } catch (error) {
+    rmSync(keysFile(dir), { force: true });
     rmSync(`${partial}-journal`, { force: true });
     rmSync(partial, { force: true });
     if (isNew) rmSync(dir, { recursive: true, force: true });

@@ -79,6 +79,8 @@ export class UnknownOutcome extends Error {
 export const LIMITS = {
   /** Bytes of one event's payload in UTF-8. */
   payloadBytes: 900_000,
+  /** Bytes of one event's header in UTF-8: what a bundle of log entries can hold. */
+  headerBytes: 65_535,
   /** Events in one append. */
   eventsPerAppend: 500,
   /** Bytes of one append, headers included. Below what EventStoreDB takes, so that a ledger can move between engines. */

@@ -9,7 +9,7 @@ const CHUNK_BYTES = 900_000;
 /** Blobs that are written at once. */
 const AT_ONCE = 8;
 const PART = 'blob-part';
-const END = 'blob-end';
+export const END = 'blob-end';
 
 interface Held {
   bytes: Buffer;

@@ -166,16 +166,16 @@ function headerOf({ metadata, position }: StoredEvent): string {
   return toHeader(metadata, `the event at ${position}`);
 }
 
-function prefixOf(ledger: string): string {
+export function prefixOf(ledger: string): string {
   return `${ledger}:`;
 }
 
 /** Not below the prefix of the events: followers see no blobs. */
-function blobPrefixOf(ledger: string): string {
+export function blobPrefixOf(ledger: string): string {
   return ledger === DEFAULT_LEDGER ? 'blob-' : `${ledger}.blob-`;
 }
 
-const DEFAULT_LEDGER = 'precedent';
+export const DEFAULT_LEDGER = 'precedent';
 
 /**
  * Opens a ledger in the cluster that `connectionString` names (`esdb://…`, `esdb+discover://…`).

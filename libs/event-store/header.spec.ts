@@ -2,7 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { canonicalJson, sha256 } from '#kernel/json.js';
 import type { NewEvent } from './event-store.js';
-import { headerText, monotonic, recordedEvent } from './header.js';
+import { LIMITS } from './event-store.js';
+import { headerText, monotonic, prepareAppend, recordedEvent } from './header.js';
 
 const text = fc.oneof(fc.string({ unit: 'binary' }), fc.string({ unit: 'grapheme' }));
 const event: fc.Arbitrary<NewEvent> = fc.record({
@@ -54,6 +55,28 @@ describe('event header', () => {
         const read = recordedEvent(7, header, e.payload);
         expect(read).toEqual({ ...e, position: 7, stream, revision, recordedAt, header });
       }),
+    );
+  });
+
+  it('refuses a header that no entry bundle of a log can hold, before anything is written', () => {
+    const plain: NewEvent = {
+      id: '00000000-0000-4000-8000-000000000001',
+      type: 'Said',
+      version: 1,
+      workspace: 'w',
+      actor: { principal: 'ann', kind: 'person', credential: null },
+      causation: '',
+      correlation: 'c',
+      payload: '{}',
+    };
+    const at = '2026-01-31T09:00:00.000Z';
+    const room = LIMITS.headerBytes - Buffer.byteLength(headerText(plain, 's', 0, at));
+    const sized = (length: number) => [{ ...plain, causation: 'x'.repeat(length) }];
+    expect(Buffer.byteLength(prepareAppend('s', -1, sized(room), at).headers[0] ?? '')).toBe(
+      65_535,
+    );
+    expect(() => prepareAppend('s', -1, sized(room + 1), at)).toThrow(
+      'events[0]: 65536 bytes in one header; the limit is 65535',
     );
   });
 

@@ -97,13 +97,20 @@ export function prepareAppend(
   for (const [i, event] of events.entries()) {
     const size = payloadSize(event, `events[${i}].payload`);
     const header = headerText(event, stream, expected + 1 + i, recordedAt);
-    bytes += size + Buffer.byteLength(header);
+    bytes += size + headerSize(header, `events[${i}]`);
     headers.push(header);
     payloads.push(event.payload);
   }
   if (bytes > LIMITS.appendBytes)
     throw tooLarge('event_too_large', 'events', bytes, LIMITS.appendBytes, 'bytes in one append');
   return { headers, payloads, bytes };
+}
+
+function headerSize(header: string, path: string): number {
+  const size = Buffer.byteLength(header);
+  if (size > LIMITS.headerBytes)
+    throw tooLarge('event_too_large', path, size, LIMITS.headerBytes, 'bytes in one header');
+  return size;
 }
 
 function payloadSize(event: NewEvent, path: string): number {

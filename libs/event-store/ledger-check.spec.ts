@@ -20,8 +20,8 @@ function stored(position: number, stream: string, revision: number, time = posit
     position,
     stream,
     revision,
-    header: Buffer.from(headerText(event, stream, revision, at(time))),
-    payload: Buffer.from(event.payload),
+    header: headerText(event, stream, revision, at(time)),
+    payload: event.payload,
   };
 }
 
@@ -39,9 +39,13 @@ function sourceOf(events: readonly StoredEvent[], blobs: readonly StoredBlob[] =
       for (let i = 0; i < events.length; i += 100) yield events.slice(i, i + 100);
     },
     locate: (stream, revision) => Promise.resolve(index.get(`${stream} ${revision}`)),
+    stream: (name, from) =>
+      Promise.resolve(events.filter((e) => e.stream === name && e.revision >= from)),
     async *blobs() {
       yield blobs;
     },
+    blob: (hash) => Promise.resolve(blobs.find((b) => b.hash === hash)?.bytes),
+    hasBlob: (hash) => Promise.resolve(blobs.some((b) => b.hash === hash)),
   };
 }
 
@@ -58,7 +62,7 @@ async function finding(work: Promise<unknown>): Promise<object> {
 
 /** The event with another header, whose payload still fits. */
 function withHeader(event: StoredEvent, change: (text: string) => string): StoredEvent {
-  return { ...event, header: Buffer.from(change(Buffer.from(event.header).toString())) };
+  return { ...event, header: change(event.header) };
 }
 
 describe('checkLedger', () => {
@@ -72,7 +76,7 @@ describe('checkLedger', () => {
       onProgress: (n) => seen.push(n),
     });
     const digest = createHash('sha256');
-    for (const { header } of events) digest.update(`${Buffer.from(header).toString()}\n`);
+    for (const { header } of events) digest.update(`${header}\n`);
     expect(coverage).toEqual({
       events: 250,
       last_position: 250,
@@ -105,7 +109,7 @@ describe('checkLedger', () => {
   const damaged: [string, StoredEvent[], object][] = [
     [
       'a changed payload',
-      changed(20, { ...e20, payload: Buffer.from('{"n":0}') }),
+      changed(20, { ...e20, payload: '{"n":0}' }),
       { at: 'position 21', what: 'payload_sha256', found: sha256('{"n":0}') },
     ],
     ['a removed event', whole.toSpliced(20, 1), { at: 'position 21', expected: '21', found: '22' }],
@@ -158,10 +162,7 @@ describe('checkLedger', () => {
     ],
     [
       'a header that is no UTF-8',
-      changed(20, {
-        ...e20,
-        header: Buffer.concat([e20.header.slice(0, 70), Buffer.of(0xff), e20.header.slice(71)]),
-      }),
+      changed(20, { ...e20, unreadable: 'header' }),
       { at: 'position 21', what: 'header' },
     ],
   ];

@@ -1,16 +1,18 @@
-import { isUtf8 } from 'node:buffer';
-import { createHash } from 'node:crypto';
 import { sha256 } from '#kernel/json.js';
 import type { Position } from './event-store.js';
-import type { EventHeader } from './header.js';
+import { factsOf, type HeaderFacts } from './header-facts.js';
+import { HeadersDigest } from './headers-digest.js';
 
 /** An event as an engine keeps it: what its index says of it, and the stored bytes. */
 export interface StoredEvent {
   position: Position;
   stream: string;
   revision: number;
-  header: Uint8Array;
-  payload: Uint8Array;
+  /** The text whose UTF-8 is stored. */
+  header: string;
+  payload: string;
+  /** What is stored there is no UTF-8, and the text above not it. */
+  unreadable?: 'header' | 'payload';
 }
 
 export interface StoredBlob {
@@ -20,11 +22,15 @@ export interface StoredBlob {
 
 /** What a check reads: one moment of a ledger, on any engine. */
 export interface LedgerSource {
-  /** The whole log, in batches, in the order in which the engine delivers it. */
-  log(): AsyncIterable<readonly StoredEvent[]>;
+  /** The log after a position, the whole without one, in batches, in the order in which the engine delivers it. */
+  log(after?: Position): AsyncIterable<readonly StoredEvent[]>;
   /** Where the engine's index has a revision of a stream. */
   locate(stream: string, revision: number): Promise<Position | undefined>;
+  /** Some events of one stream from a revision on, in order; none at its end. Read ahead of the log, and proved only when the log gets there. */
+  stream(name: string, fromRevision: number): Promise<readonly StoredEvent[]>;
   blobs(): AsyncIterable<readonly StoredBlob[]>;
+  blob(hash: string): Promise<Uint8Array | undefined>;
+  hasBlob(hash: string): Promise<boolean>;
 }
 
 /** What a ledger holds. Two ledgers of one `headers_sha256` have the same history, on whatever engines. */
@@ -57,6 +63,9 @@ export interface Finding {
   what: string;
   expected: string;
   found: string;
+  /** The positions between which the first bad one is; the same where it is known exactly. Absent for what has no position. */
+  first?: Position;
+  last?: Position;
 }
 
 export class LedgerDamage extends Error {
@@ -80,10 +89,13 @@ export interface CheckOptions {
   signal?: AbortSignal;
   /** Streams whose heads are kept in memory; of the others the engine's index is asked. */
   heads?: number;
+  /** False for the events of one workspace: other events of its streams may be missing between them. */
+  wholeStreams?: boolean;
+  /** Sees every event of which nothing was found wrong, in order. It may throw a `LedgerDamage` of its own. */
+  onEvent?: (event: StoredEvent, facts: HeaderFacts) => void | Promise<void>;
 }
 
 const HEADS = 100_000;
-const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
 
 /**
  * Proves a ledger from its own bytes: every payload and blob has the hash that is written of it, positions rise (without gaps where
@@ -94,7 +106,10 @@ export async function checkLedger(source: LedgerSource, options: CheckOptions): 
   const log = new LogCheck(source, options);
   for await (const batch of source.log()) {
     options.signal?.throwIfAborted();
-    for (const event of batch) await log.take(event);
+    for (const event of batch) {
+      const more = log.take(event);
+      if (more) await more;
+    }
     options.onProgress?.(log.events);
   }
   let blobs = 0;
@@ -137,7 +152,7 @@ class LogCheck {
   events = 0;
   #position: Position = 0;
   #recordedAt: string | null = null;
-  readonly #digest = createHash('sha256');
+  readonly #digest = new HeadersDigest();
   readonly #marks: string[] = [];
   /** Revisions of the streams seen last, in two halves: dropping the older one at once is cheap, dropping the oldest entry of a map is not. */
   #heads = new Map<string, number>();
@@ -149,18 +164,26 @@ class LogCheck {
     private readonly options: CheckOptions,
   ) {}
 
-  async take(event: StoredEvent): Promise<void> {
+  /** A promise only where something has to be waited for. */
+  take(event: StoredEvent): Promise<void> | undefined {
     this.#checkPosition(event);
-    const header = headerOf(event);
-    checkContent(event, header);
-    await this.#checkRevision(event, header);
-    if (this.#recordedAt !== null && header.recorded_at < this.#recordedAt)
-      throw wrong(event, 'recorded_at', `${this.#recordedAt} or later`, header.recorded_at);
+    const facts = headerOf(event);
+    checkContent(event, facts);
+    const asked = this.#checkRevision(event, facts);
+    if (asked) return asked.then(() => this.#accept(event, facts));
+    return this.#accept(event, facts);
+  }
+
+  #accept(event: StoredEvent, facts: HeaderFacts): Promise<void> | undefined {
+    const { recorded_at } = facts;
+    if (this.#recordedAt !== null && recorded_at < this.#recordedAt)
+      throw backwards(event, this.#position, this.#recordedAt, recorded_at);
     this.#position = event.position;
-    this.#recordedAt = header.recorded_at;
+    this.#recordedAt = recorded_at;
     this.events += 1;
-    this.#digest.update(event.header).update('\n');
+    this.#digest.add(event.header);
     if (this.events % MARK_EVENTS === 0) this.#mark(event);
+    return this.options.onEvent?.(event, facts) ?? undefined;
   }
 
   end(blobs: number): Checked {
@@ -169,7 +192,7 @@ class LogCheck {
         events: this.events,
         last_position: this.#position,
         last_recorded_at: this.#recordedAt,
-        headers_sha256: this.#digest.digest('hex'),
+        headers_sha256: this.#digest.hex(),
         blobs,
       },
       marks: this.#marks,
@@ -184,11 +207,25 @@ class LogCheck {
     throw wrong({ position: next }, 'position', `${next}${or}`, String(event.position));
   }
 
-  async #checkRevision(event: StoredEvent, { stream, revision }: EventHeader): Promise<void> {
+  #checkRevision(event: StoredEvent, facts: HeaderFacts): Promise<void> | undefined {
+    const { stream, revision } = facts;
     const head = this.#heads.get(stream) ?? this.#olderHeads.get(stream);
-    if (head === undefined && this.#forgotten) await this.#askIndex(event, stream, revision);
-    else if (revision !== (head ?? -1) + 1)
-      throw wrong(event, `revision of ${stream}`, String((head ?? -1) + 1), String(revision));
+    const next = (head ?? -1) + 1;
+    const asked =
+      head === undefined && this.#forgotten ? this.#askIndex(event, stream, revision) : undefined;
+    const wholeStreams = this.options.wholeStreams ?? true;
+    if (!asked && (wholeStreams ? revision !== next : revision < next))
+      throw wrong(
+        event,
+        `revision of ${stream}`,
+        wholeStreams ? String(next) : `${next} or later`,
+        String(revision),
+      );
+    this.#remember(stream, revision);
+    return asked;
+  }
+
+  #remember(stream: string, revision: number): void {
     this.#heads.set(stream, revision);
     if (this.#heads.size < (this.options.heads ?? HEADS) / 2) return;
     this.#forgotten ||= this.#olderHeads.size > 0;
@@ -201,7 +238,7 @@ class LogCheck {
     const here = await this.source.locate(stream, revision);
     if (here !== event.position)
       throw wrong(event, `revision ${revision} of ${stream} once`, 'here', `at ${String(here)}`);
-    if (revision === 0) return;
+    if (revision === 0 || this.options.wholeStreams === false) return;
     const before = await this.source.locate(stream, revision - 1);
     if (before === undefined || before >= event.position)
       throw wrong(
@@ -213,7 +250,7 @@ class LogCheck {
   }
 
   #mark(event: StoredEvent): void {
-    const found = this.#digest.copy().digest('hex');
+    const found = this.#digest.hex();
     const expected = this.options.expected?.marks[this.#marks.length] ?? found;
     this.#marks.push(found);
     if (found === expected) return;
@@ -228,37 +265,34 @@ function wrong(
   expected: string,
   found: string,
 ): LedgerDamage {
-  return new LedgerDamage({ at: `position ${position}`, what, expected, found });
+  const at = `position ${position}`;
+  return new LedgerDamage({ at, what, expected, found, first: position, last: position });
 }
 
-function headerOf(event: StoredEvent): EventHeader {
-  const text = Buffer.from(event.header).toString('utf8');
-  try {
-    const header: unknown = JSON.parse(text);
-    if (isUtf8(event.header) && isHeader(header)) return header;
-  } catch {
-    // Not JSON: said below.
-  }
-  throw wrong(event, 'header', 'the members of a header as JSON', JSON.stringify(clipped(text)));
+/** Either this event says too early a time, or the one before too late a one. */
+function backwards(
+  { position }: StoredEvent,
+  before: Position,
+  expected: string,
+  found: string,
+): LedgerDamage {
+  const { finding } = wrong({ position }, 'recorded_at', `${expected} or later`, found);
+  return new LedgerDamage({ ...finding, first: before });
+}
+
+function headerOf(event: StoredEvent): HeaderFacts {
+  const { header, unreadable } = event;
+  if (unreadable) throw wrong(event, unreadable, 'UTF-8', 'bytes that are none');
+  const facts = factsOf(header);
+  if (facts) return facts;
+  throw wrong(event, 'header', 'the members of a header as JSON', JSON.stringify(clipped(header)));
 }
 
 function clipped(text: string): string {
   return text.length > 80 ? `${text.slice(0, 80)}…` : text;
 }
 
-function isHeader(value: unknown): value is EventHeader {
-  const h = (value ?? {}) as Partial<Record<keyof EventHeader, unknown>>;
-  const texts = [h.causation, h.correlation, h.id, h.payload_sha256, h.stream, h.type, h.workspace];
-  return (
-    texts.every((text) => typeof text === 'string') &&
-    Number.isSafeInteger(h.revision) &&
-    Number.isSafeInteger(h.version) &&
-    typeof h.recorded_at === 'string' &&
-    INSTANT.test(h.recorded_at)
-  );
-}
-
-function checkContent(event: StoredEvent, header: EventHeader): void {
+function checkContent(event: StoredEvent, header: HeaderFacts): void {
   const hash = sha256(event.payload);
   if (hash !== header.payload_sha256)
     throw wrong(event, 'payload_sha256', header.payload_sha256, hash);

@@ -2,7 +2,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { Refusal } from '#kernel/refusal.js';
 import { LedgerDamage, type Checked } from './ledger-check.js';
-import { APPLICATION_ID, layOut, newerLedger, openForReading } from './sqlite-file.js';
+import { APPLICATION_ID, layOut, ledgerFile, newerLedger, openForReading } from './sqlite-file.js';
 import { pragma, SCHEMA_VERSION, sqliteCode } from './sqlite-file.js';
 import { meansDamage, SqliteSnapshot } from './sqlite-snapshot.js';
 
@@ -43,8 +43,17 @@ export function openFinished(path: string): SqliteSnapshot {
  * refuses would be found by nobody else. Throws `LedgerDamage`.
  */
 export function checkStructure(path: string): void {
+  checkStructureOf(path, () => immutable(path));
+}
+
+/** The same of the ledger in `dir`, which may be written meanwhile. */
+export function checkStructureIn(dir: string): void {
+  checkStructureOf(ledgerFile(dir), () => openForReading(dir));
+}
+
+function checkStructureOf(path: string, open: () => DatabaseSync): void {
   readingFile(path, () => {
-    const db = immutable(path);
+    const db = open();
     try {
       assertIntegrity(db);
       assertDefinitions(db);

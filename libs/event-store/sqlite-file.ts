@@ -1,4 +1,5 @@
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync } from 'node:fs';
+import { accessSync, closeSync, constants, existsSync, fsyncSync, mkdirSync } from 'node:fs';
+import { openSync, readFileSync } from 'node:fs';
 import { renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
@@ -237,12 +238,13 @@ export interface LedgerLock {
 }
 
 /**
- * Makes this process the one writer of a directory, or refuses `ledger_in_use`. The lock is SQLite's own on a second
- * file: the system drops it with the process, however that dies, so a lock is never stale. `lock.json` only says who.
+ * Makes this process the one writer of a directory, or refuses `ledger_in_use` or `storage_read_only`. The lock is SQLite's own
+ * on a second file: the system drops it with the process, however that dies, so a lock is never stale. `lock.json` only says who.
  * Nobody else may open lock.sqlite in this process: closing any handle of it would drop the lock (POSIX).
  */
 export function lockLedger(dir: string): LedgerLock {
   mkdirSync(dir, { recursive: true });
+  assertWritable(dir);
   const note = join(dir, 'lock.json');
   const db = new DatabaseSync(join(dir, 'lock.sqlite'), { timeout: 0 });
   try {
@@ -266,6 +268,16 @@ export function lockLedger(dir: string): LedgerLock {
   };
 }
 
+function assertWritable(dir: string): void {
+  try {
+    accessSync(dir, constants.W_OK);
+  } catch (error) {
+    const message = `nothing can be written in ${dir}: ${String(error)}`;
+    const fix = 'make the disk writable and start again; nothing needs repair';
+    throw new Refusal('unavailable', 'storage_read_only', message, { fix });
+  }
+}
+
 function startedAt(): string {
   return new Date(Math.round(performance.timeOrigin)).toISOString();
 }
@@ -278,12 +290,7 @@ function inUse(dir: string, note: string): Refusal {
   } catch {
     // Between taking the lock and writing the note; the refusal stands without a name.
   }
-  return new Refusal(
-    'unavailable',
-    'ledger_in_use',
-    `the ledger in ${dir} is written by ${holder}`,
-    {
-      fix: 'stop that process, or use another directory',
-    },
-  );
+  const message = `the ledger in ${dir} is written by ${holder}`;
+  const fix = 'stop that process, or use another directory';
+  return new Refusal('unavailable', 'ledger_in_use', message, { fix });
 }

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { backup, type DatabaseSync } from 'node:sqlite';
 import { setImmediate } from 'node:timers/promises';
 import type { Position } from './event-store.js';
@@ -11,9 +12,15 @@ import { pragma, sqliteCode } from './sqlite-file.js';
 
 const PAGE_EVENTS = 512;
 const PAGE_BLOBS = 64;
+/** Of a stream that is read ahead of the log, one for each workspace at a time. */
+const PAGE_AHEAD = 32;
 /** Pages of the file between two turns of the event loop. */
 const COPY_PAGES = 512;
-/** A page ends early when it holds this much. */
+/** Streams whose names are kept. */
+const NAMES = 50_000;
+const EVENT =
+  'position, stream, revision, header, payload, octet_length(header), octet_length(payload)';
+/** A page ends early when it holds this much, in bytes or characters. */
 const PAGE_BYTES = 4_000_000;
 
 export interface CopyOptions {
@@ -24,21 +31,30 @@ export interface CopyOptions {
 /** One moment of a ledger, whatever is written meanwhile. The write-ahead log of a live ledger grows while it is open. */
 export class SqliteSnapshot implements LedgerSource {
   readonly #sql;
+  readonly #names = new Map<number, string>();
 
   constructor(private readonly db: DatabaseSync) {
     this.#sql = {
-      // Bytes, because a text that is no UTF-8 would be mended while it is read.
-      log: db.prepare(
-        'SELECT position, (SELECT name FROM stream WHERE id = event.stream) AS stream, revision, ' +
-          'CAST(header AS BLOB) AS header, CAST(payload AS BLOB) AS payload ' +
-          'FROM event WHERE position > ? ORDER BY position LIMIT ?',
+      log: db.prepare(`SELECT ${EVENT} FROM event WHERE position > ? ORDER BY position LIMIT ?`),
+      bytes: db.prepare(
+        'SELECT CAST(header AS BLOB) AS header, CAST(payload AS BLOB) AS payload FROM event WHERE position = ?',
       ),
+      name: db.prepare('SELECT name FROM stream WHERE id = ?'),
       locate: db.prepare(
         'SELECT position FROM event WHERE stream = (SELECT id FROM stream WHERE name = ?) AND revision = ?',
       ),
+      stream: db.prepare(
+        `SELECT ${EVENT} FROM event ` +
+          'WHERE stream = (SELECT id FROM stream WHERE name = ?) AND revision >= ? ORDER BY revision LIMIT ?',
+      ),
+      hasBlob: db.prepare('SELECT 1 FROM blob WHERE hash = ?'),
+      blob: db.prepare('SELECT bytes FROM blob WHERE hash = ?'),
       blobs: db.prepare('SELECT hash, bytes FROM blob WHERE hash > ? ORDER BY hash LIMIT ?'),
       count: db.prepare('SELECT (SELECT count(*) FROM event) + (SELECT count(*) FROM blob) AS n'),
     };
+    // Arrays cost a third less than objects, and this is most of the time that a check of a long log takes.
+    this.#sql.log.setReturnArrays(true);
+    this.#sql.stream.setReturnArrays(true);
     // The first read of a transaction chooses the moment; all later ones see the same.
     if (!db.isTransaction) db.exec('BEGIN');
     pragma(db, 'user_version');
@@ -59,11 +75,11 @@ export class SqliteSnapshot implements LedgerSource {
     }
   }
 
-  async *log(): AsyncGenerator<readonly StoredEvent[]> {
-    let at = Number.MIN_SAFE_INTEGER;
+  async *log(after: Position = Number.MIN_SAFE_INTEGER): AsyncGenerator<readonly StoredEvent[]> {
+    let at = after;
     for (;;) {
       const page = reading(`position ${Math.max(at, 0) + 1}`, () =>
-        pageOf(this.#sql.log.iterate(at, PAGE_EVENTS), storedEvent, ({ payload }) => payload),
+        pageOf(this.#sql.log.iterate(at, PAGE_EVENTS), (row) => this.#event(row), sizeOfEvent),
       );
       const last = page.at(-1);
       if (!last) return;
@@ -78,11 +94,30 @@ export class SqliteSnapshot implements LedgerSource {
     return Promise.resolve(row && Number(row['position']));
   }
 
+  stream(name: string, fromRevision: number): Promise<readonly StoredEvent[]> {
+    const page = reading(`stream ${name}`, () =>
+      pageOf(
+        this.#sql.stream.iterate(name, fromRevision, PAGE_AHEAD),
+        (row) => this.#event(row),
+        sizeOfEvent,
+      ),
+    );
+    return Promise.resolve(page);
+  }
+
+  blob(hash: string): Promise<Uint8Array | undefined> {
+    return Promise.resolve(this.#sql.blob.get(hash)?.['bytes'] as Uint8Array | undefined);
+  }
+
+  hasBlob(hash: string): Promise<boolean> {
+    return Promise.resolve(this.#sql.hasBlob.get(hash) !== undefined);
+  }
+
   async *blobs(): AsyncGenerator<readonly StoredBlob[]> {
     let after = '';
     for (;;) {
       const page = reading(after === '' ? 'the first blob' : `the blob after ${after}`, () =>
-        pageOf(this.#sql.blobs.iterate(after, PAGE_BLOBS), storedBlob, ({ bytes }) => bytes),
+        pageOf(this.#sql.blobs.iterate(after, PAGE_BLOBS), storedBlob, ({ bytes }) => bytes.length),
       );
       const last = page.at(-1);
       if (!last) return;
@@ -90,6 +125,44 @@ export class SqliteSnapshot implements LedgerSource {
       yield page;
       await setImmediate();
     }
+  }
+
+  #event(row: unknown): StoredEvent {
+    const [position, stream, revision, header, payload, headerBytes, payloadBytes] = row as [
+      ...[number, number, number],
+      ...[unknown, unknown],
+      ...[number, number],
+    ];
+    const event = {
+      position: Number(position),
+      stream: this.#nameOf(Number(stream)),
+      revision: Number(revision),
+      header: typeof header === 'string' ? header : '',
+      payload: typeof payload === 'string' ? payload : '',
+    };
+    const whole = isStored(event.header, headerBytes) && isStored(event.payload, payloadBytes);
+    return whole ? event : this.#asBytes(event);
+  }
+
+  /** Looks at the stored bytes: a text may have been mended while it was read. */
+  #asBytes(event: StoredEvent): StoredEvent {
+    const row = this.#sql.bytes.get(event.position);
+    for (const part of ['header', 'payload'] as const) {
+      const bytes = row?.[part];
+      if (!(bytes instanceof Uint8Array) || !isUtf8(bytes)) return { ...event, unreadable: part };
+      event[part] = Buffer.from(bytes).toString();
+    }
+    return event;
+  }
+
+  #nameOf(id: number): string {
+    let name = this.#names.get(id);
+    if (name === undefined) {
+      name = String(this.#sql.name.get(id)?.['name']);
+      if (this.#names.size >= NAMES) this.#names.clear();
+      this.#names.set(id, name);
+    }
+    return name;
   }
 
   /** Writes this moment into `path`, an empty file, page by page. Not yet synced. */
@@ -114,7 +187,7 @@ export class SqliteSnapshot implements LedgerSource {
 function pageOf<T>(
   rows: Iterable<Record<string, unknown>>,
   toItem: (row: Record<string, unknown>) => T,
-  bytesOf: (item: T) => Uint8Array,
+  sizeOf: (item: T) => number,
 ): T[] {
   const page: T[] = [];
   let bytes = 0;
@@ -122,7 +195,7 @@ function pageOf<T>(
     for (const row of rows) {
       const item = toItem(row);
       page.push(item);
-      bytes += bytesOf(item).length;
+      bytes += sizeOf(item);
       if (bytes >= PAGE_BYTES) break;
     }
   } catch (error) {
@@ -132,16 +205,18 @@ function pageOf<T>(
   return page;
 }
 
+/** What stands in a text for bytes that are no UTF-8. */
+const REPLACEMENT = '\ufffd';
+
 const NOTHING = new Uint8Array();
 
-function storedEvent(row: Record<string, unknown>): StoredEvent {
-  return {
-    position: Number(row['position']),
-    stream: String(row['stream']),
-    revision: Number(row['revision']),
-    header: (row['header'] ?? NOTHING) as Uint8Array,
-    payload: (row['payload'] ?? NOTHING) as Uint8Array,
-  };
+/** Text that was read as it is stored: nothing in it was mended, and nothing behind a NUL left out. */
+function isStored(text: string, bytes: number): boolean {
+  return Buffer.byteLength(text) === bytes && !text.includes(REPLACEMENT);
+}
+
+function sizeOfEvent({ payload }: StoredEvent): number {
+  return payload.length;
 }
 
 function storedBlob(row: Record<string, unknown>): StoredBlob {

@@ -254,7 +254,7 @@ function refusedWrite(full: boolean, reason: string): Refusal {
 
 /**
  * Opens or creates the ledger in `dir` and takes its lock.
- * Refuses `ledger_in_use`, `newer_ledger` and `not_a_ledger`, each without having changed the ledger.
+ * Refuses `ledger_in_use`, `storage_read_only`, `newer_ledger` and `not_a_ledger`, each without having changed the ledger.
  */
 export async function openSqliteStore(
   dir: string,

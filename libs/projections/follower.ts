@@ -116,6 +116,7 @@ export class Follower {
     try {
       this.db.transaction(() => {
         for (const each of read) this.applyEvent(each);
+        this.applyEvery(batch);
         this.saveCheckpoints(batch);
       });
       this.advance(batch);
@@ -139,6 +140,14 @@ export class Follower {
     }
   }
 
+  private applyEvery(batch: readonly RecordedEvent[]): void {
+    for (const { projection, status } of this.states) {
+      if (!projection.every || status.parked) continue;
+      const ahead = batch.filter((event) => event.position > status.position);
+      if (ahead.length > 0) projection.every(this.db, ahead);
+    }
+  }
+
   private applyAlone({ event, recordedAt }: Read): void {
     for (const state of this.states) {
       const { projection, status } = state;
@@ -147,6 +156,7 @@ export class Follower {
         this.db.transaction(() => {
           const apply = projection.on.get(event.type);
           apply?.(this.db, event, JSON.parse(event.payload) as Json, metaOf(event, recordedAt));
+          projection.every?.(this.db, [event]);
           this.saveCheckpoint(projection, event.position, recordedAt);
         });
         status.position = event.position;

@@ -37,6 +37,8 @@ export interface Projection {
   tables: Readonly<Record<string, string>>;
   /** By event type. Other events only move the checkpoint. */
   on: ReadonlyMap<string, Apply>;
+  /** Given all events of whatever type, in order, after `on`. For what is made of the log itself: it must keep nothing outside of its tables. */
+  every?: (tables: Writes, events: readonly RecordedEvent[]) => void;
 }
 
 /** Binds handlers to the events of one vocabulary; payloads arrive in their present version. */

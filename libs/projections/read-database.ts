@@ -1,5 +1,6 @@
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
-import { hash } from 'node:crypto';
+import { createHash, hash } from 'node:crypto';
+import { WITHOUT_KEYS, type Opener } from '#kernel/sealing.js';
 
 export type Row = Record<string, null | number | string>;
 export type Param = null | number | string;
@@ -13,6 +14,8 @@ export interface Reads {
    * never for what a caller names: those would be without end. Outside of `ReadModels.read` it is computed each time.
    */
   memo<T>(key: string, compute: () => T): T;
+  /** Runs `work` and says with which keys the texts that it reads are sealed, sorted. What `memo` remembers has none of them. */
+  collecting<T>(work: () => T): { result: T; keys: string[] };
 }
 
 /** What a projection may do to its own tables. */
@@ -43,7 +46,11 @@ export class ReadDatabase implements Writes {
   private remembered: string | undefined;
   private isRemembering = false;
 
-  private constructor(private readonly db: DatabaseSync) {}
+  private constructor(
+    private readonly db: DatabaseSync,
+    /** Absent for who writes: stored texts stay as they are. */
+    private readonly opener?: Opener,
+  ) {}
 
   static openForWriting(path: string): ReadDatabase {
     const db = new DatabaseSync(path);
@@ -60,20 +67,33 @@ export class ReadDatabase implements Writes {
     return new ReadDatabase(db);
   }
 
-  /** The file must exist: the follower creates it first. */
-  static openForReading(path: string): ReadDatabase {
+  /** The file must exist: the follower creates it first. Sealed texts are shown as `opener` opens them; without one as sealed. */
+  static openForReading(path: string, opener: Opener = WITHOUT_KEYS): ReadDatabase {
     const db = new DatabaseSync(path, { readOnly: true });
     db.exec('PRAGMA query_only=ON; PRAGMA busy_timeout=5000; PRAGMA cache_size=-65536;');
     db.exec('PRAGMA mmap_size=1073741824;');
-    return new ReadDatabase(db);
+    return new ReadDatabase(db, opener);
   }
 
   get(sql: string, ...params: readonly Param[]): Row | undefined {
-    return this.prepare(sql).get(...(params as SQLInputValue[])) as Row | undefined;
+    const row = this.prepare(sql).get(...(params as SQLInputValue[])) as Row | undefined;
+    return row && this.opened(row);
   }
 
   all(sql: string, ...params: readonly Param[]): Row[] {
-    return this.prepare(sql).all(...(params as SQLInputValue[])) as Row[];
+    const rows = this.prepare(sql).all(...(params as SQLInputValue[])) as Row[];
+    if (this.opener) rows.forEach((row) => this.opened(row));
+    return rows;
+  }
+
+  private opened(row: Row): Row {
+    const { opener } = this;
+    if (!opener) return row;
+    for (const column in row) {
+      const value = row[column];
+      if (typeof value === 'string') row[column] = opener.column(value);
+    }
+    return row;
   }
 
   run(sql: string, ...params: readonly Param[]): void {
@@ -108,6 +128,15 @@ export class ReadDatabase implements Writes {
     return this.memory.get(key) as T;
   }
 
+  collecting<T>(work: () => T): { result: T; keys: string[] } {
+    return (this.opener ?? WITHOUT_KEYS).collecting(work);
+  }
+
+  /** Drops what `memo` remembers: keys were destroyed. */
+  forget(): void {
+    this.memory.clear();
+  }
+
   /** All of `work` or nothing of it. */
   transaction(work: () => void): void {
     this.db.exec('BEGIN IMMEDIATE');
@@ -120,15 +149,47 @@ export class ReadDatabase implements Writes {
     }
   }
 
-  /** SHA-256 over all rows of the named tables in key order: equal for equal read models, on any machine. */
+  /** SHA-256 over all rows of the named tables in key order, as they are stored: equal for equal read models, on any machine. */
   digest(tables: readonly string[]): string {
     const parts = [...tables].sort().map((table) => {
       const columns = this.all(`SELECT name FROM pragma_table_info('${table}') ORDER BY cid`);
       const order = columns.map((c) => `"${c['name'] as string}"`).join(', ');
-      const rows = this.all(`SELECT * FROM "${table}" ORDER BY ${order}`);
+      const rows = this.prepare(`SELECT * FROM "${table}" ORDER BY ${order}`).all();
       return `${table}\n${rows.map((row) => JSON.stringify(Object.values(row))).join('\n')}`;
     });
     return hash('sha256', parts.join('\n\n'), 'hex');
+  }
+
+  /** SHA-256 over the rows of one table in the order of its key, a row at a time: each as a JSON array and a line feed. */
+  tableDigest(table: string): { rows: number; sha256: string } {
+    const key = this.all(`SELECT name FROM pragma_table_info('${table}') ORDER BY pk = 0, pk, cid`);
+    const order = key.map((c) => `"${c['name'] as string}"`).join(', ');
+    const digest = createHash('sha256');
+    let rows = 0;
+    for (const row of this.db.prepare(`SELECT * FROM "${table}" ORDER BY ${order}`).iterate()) {
+      digest.update(`${JSON.stringify(Object.values(row))}\n`);
+      rows += 1;
+    }
+    return { rows, sha256: digest.digest('hex') };
+  }
+
+  /** Columns of a table, those of its key first; and its rows as they are stored, in the order of its key, one at a time. */
+  stored(table: string): { columns: string[]; rows: Iterable<readonly unknown[], undefined> } {
+    const order = this.all(
+      `SELECT name FROM pragma_table_info('${table}') ORDER BY pk = 0, pk, cid`,
+    );
+    const columns = order.map((c) => c['name'] as string);
+    const list = columns.map((name) => `"${name}"`).join(', ');
+    const { db } = this;
+    return {
+      columns,
+      rows: {
+        *[Symbol.iterator]() {
+          const statement = db.prepare(`SELECT ${list} FROM "${table}" ORDER BY ${list}`);
+          for (const row of statement.iterate()) yield Object.values(row);
+        },
+      },
+    };
   }
 
   close(): void {

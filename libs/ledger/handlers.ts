@@ -13,7 +13,7 @@ export class ListEventsHandler implements IQueryHandler<ListEvents> {
   constructor(@Inject(LOG) private readonly log: EventStore) {}
 
   async execute({ caller, input }: ListEvents): Promise<Events> {
-    audits(caller);
+    assertAudits(caller);
     const after = Number(input.after ?? 0);
     const page = await this.page(after, input.limit ?? EVENTS_PAGE_MAX);
     return {
@@ -33,7 +33,7 @@ export class ListEventsHandler implements IQueryHandler<ListEvents> {
 }
 
 /** The log holds everything, the administration of keys included. */
-function audits(caller: Caller): void {
+export function assertAudits(caller: Caller): void {
   const limited = caller.kind === 'agent' || caller.toolsets !== undefined;
   if (limited || !['admin', 'owner'].includes(caller.role))
     throw new Refusal('forbidden', 'requires_admin', 'only an admin or owner may read the log', {

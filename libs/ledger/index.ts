@@ -1,0 +1,18 @@
+export { BUNDLE_FILES, BUNDLE_SCHEMA, readManifest } from './bundle.js';
+export type { BundleManifest } from './bundle.js';
+export { importBundle, type ImportOptions } from './bundle-import.js';
+export { loadBundle } from './bundle-read.js';
+export { writeBundle, type ExportOptions } from './bundle-write.js';
+export { rebuildUpTo } from './rebuild.js';
+export { checkpointCodec, type CheckpointEvent } from './domain/checkpoint.events.js';
+export { verifyRotation } from './signing/key-chain.js';
+export { originOfLog, pseudonymOf } from './domain/origin.js';
+export { checkpointAt, lastCheckpoint, openLogs } from './projections/checkpoints.js';
+export { indexAt, logTree, sizeOf, treeOf } from './projections/log-tree.js';
+export { checkpointStream } from './streams.js';
+export { verifyLedger, type Verified } from './verify.js';
+export { RecordedLeaves } from './verify-leaves.js';
+export type { LogReport } from './verify-log.js';
+export { compareModels, type ComparedModels } from './verify-models.js';
+export type { Pin } from './verify-pins.js';
+export { keysOfLog } from './verify-keys.js';

@@ -1,0 +1,194 @@
+import { createPublicKey, randomUUID, type KeyObject } from 'node:crypto';
+import type { Position } from '#event-store/event-store.js';
+import type { Origin, Streams } from '#event-store/streams.js';
+import { Refusal } from '#kernel/refusal.js';
+import type { ReadModels } from '#projections/read-models.js';
+import { toBase64 } from '#transparency/base64.js';
+import { formatCheckpoint } from '#transparency/checkpoint.js';
+import { rootOf } from '#transparency/merkle.js';
+import { ed25519Vkey, noteSigner, signNote } from '#transparency/note.js';
+import {
+  foreignKey,
+  inconsistent,
+  type CheckpointCommand,
+  type CheckpointLog,
+} from '../domain/checkpoint.js';
+import { rotationNote } from './key-chain.js';
+import { noLogKey, type LogKeys } from './log-keys.js';
+import { originOfLog } from '../domain/origin.js';
+import { sizeOf, treeOf } from '../projections/log-tree.js';
+import { checkpointStream, checkpointStreams } from '../streams.js';
+
+/** A checkpoint that is in the log, and the key that signed it. */
+export interface Signed {
+  origin: string;
+  size: number;
+  /** Base64. */
+  root: string;
+  note: string;
+  vkey: string;
+  key: KeyObject;
+}
+
+/** An open log, the key that it names, and how far its stream was read. */
+interface Open extends CheckpointLog {
+  key: KeyObject;
+  position: Position;
+}
+
+const ATTEMPTS = 8;
+
+/**
+ * Signs checkpoints. Each is an event before anybody sees it, appended only after the tree was found to continue the one that was signed
+ * before it: so no two signed trees of one log contradict, whoever else signs.
+ */
+export class Signer {
+  /** One at a time in each workspace; whoever comes meanwhile waits for it. */
+  private readonly running = new Map<string, Promise<unknown>>();
+
+  constructor(
+    private readonly streams: Streams,
+    private readonly models: ReadModels,
+    readonly keys: LogKeys,
+    /** Told whenever a log got a key. */
+    private readonly onKey: () => void,
+  ) {}
+
+  /** A checkpoint over the event at `index`, which the read models have: the last one, or one signed now. */
+  async covering(workspace: string, index: number): Promise<Signed> {
+    for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+      const open = await this.open(workspace);
+      if (open.size > index) return signed(open);
+      await this.sign(workspace, index);
+    }
+    throw busy();
+  }
+
+  /** Signs what no checkpoint covers. Checkpoint events alone are left for the next one, unless `index` asks for it. */
+  async sign(workspace: string, index = -1): Promise<void> {
+    const before = this.running.get(workspace);
+    if (before) {
+      await before;
+      return;
+    }
+    const mine = this.signNow(workspace, index);
+    this.running.set(workspace, mine);
+    try {
+      await mine;
+    } finally {
+      this.running.delete(workspace);
+    }
+  }
+
+  private async signNow(workspace: string, index: number): Promise<void> {
+    for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+      const open = await this.open(workspace);
+      const seen = await this.inspect(workspace, open);
+      if (seen.content <= open.size && index < open.size) return;
+      const { origin, vkey, key } = open;
+      const text = formatCheckpoint({ origin, size: seen.size, root: seen.root });
+      const command = {
+        type: 'Sign',
+        vkey,
+        after: open.size,
+        size: seen.size,
+        root: toBase64(seen.root),
+        note: signNote(text, [noteSigner(origin, key)]),
+      } as const;
+      if (await this.tried(workspace, command)) return;
+    }
+    throw busy();
+  }
+
+  /** The tree as it is, after it was found to continue what was signed last. */
+  private async inspect(workspace: string, open: Open) {
+    const seen = await this.models.read((reads) => {
+      const tree = treeOf(reads, workspace);
+      const { size, content } = sizeOf(reads, workspace);
+      const continues =
+        open.size === 0 || (size >= open.size && toBase64(rootOf(open.size, tree)) === open.root);
+      return { size, content, root: rootOf(size, tree), continues };
+    }, open.position);
+    if (seen.continues) return seen;
+    throw inconsistent(open);
+  }
+
+  /** The log of a workspace, opened where it is not, and led on to the first key of this server where it signs with a former one. */
+  async open(workspace: string): Promise<Open> {
+    const { held, name } = this.keys;
+    const [first] = held;
+    if (!first) throw noLogKey();
+    const origin = originOfLog(name, workspace);
+    const vkey = vkeyOf(origin, first);
+    for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+      const { state, position } = await this.streams.load(
+        checkpointStreams,
+        checkpointStream(workspace),
+      );
+      const key = state && held.find((k) => vkeyOf(state.origin, k) === state.vkey);
+      if (state && !key) throw foreignKey(state.vkey);
+      if (!state || state.origin !== origin) {
+        await this.tried(workspace, { type: 'Open', origin, vkey });
+        continue;
+      }
+      if (key === first || state.vkeys.includes(vkey))
+        return { ...state, key: key ?? first, position };
+      const former = noteSigner(origin, key ?? first);
+      const note = rotationNote(origin, state.vkey, vkey, former);
+      await this.tried(workspace, { type: 'Rotate', from: state.vkey, vkey, note });
+    }
+    throw busy();
+  }
+
+  /** Introduces the first key where the one that signed is lost: nobody but the operator vouches for it. */
+  async replace(workspace: string, reason: string): Promise<void> {
+    const [first] = this.keys.held;
+    if (!first) throw noLogKey();
+    const { state } = await this.streams.load(checkpointStreams, checkpointStream(workspace));
+    if (!state) return;
+    if (this.keys.held.some((key) => vkeyOf(state.origin, key) === state.vkey)) {
+      await this.open(workspace);
+      return;
+    }
+    const vkey = vkeyOf(state.origin, first);
+    await this.tried(workspace, { type: 'Replace', from: state.vkey, vkey, reason });
+  }
+
+  /** False where another signer was faster: look again. */
+  private async tried(workspace: string, command: CheckpointCommand): Promise<boolean> {
+    try {
+      await this.streams.execute(
+        checkpointStreams,
+        checkpointStream(workspace),
+        command,
+        byTheSystem(workspace),
+      );
+    } catch (error) {
+      if (error instanceof Refusal && error.error === 'checkpoint_moved') return false;
+      throw error;
+    }
+    if (command.type !== 'Sign') this.onKey();
+    return true;
+  }
+}
+
+export function vkeyOf(origin: string, key: KeyObject): string {
+  return ed25519Vkey(origin, createPublicKey(key));
+}
+
+function signed({ origin, size, root, note, vkey, key }: Open): Signed {
+  return { origin, size, root, note, vkey, key };
+}
+
+/** A random command id: a checkpoint that lost its race must not be taken for the one that won it. */
+function byTheSystem(workspace: string): Origin {
+  const command = randomUUID();
+  const actor = { principal: 'system', kind: 'system', credential: null } as const;
+  return { workspace, actor, command, correlation: command };
+}
+
+function busy(): Refusal {
+  return new Refusal('unavailable', 'busy', 'others sign the same log at the moment', {
+    fix: 'try again in a moment',
+  });
+}

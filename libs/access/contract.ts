@@ -1,17 +1,8 @@
 import { Type } from 'class-transformer';
-import {
-  IsArray,
-  IsBoolean,
-  IsIn,
-  IsInt,
-  IsOptional,
-  Max,
-  Min,
-  ValidateNested,
-} from 'class-validator';
+import { IsArray, IsBoolean, IsIn, IsInt, IsOptional, ValidateNested } from 'class-validator';
+import { PageCursor, PageLimit } from '#kernel/paging.js';
 import { Doc, IsPosition, IsText, IsWhen } from '#kernel/shape-decorators.js';
 
-export const PAGE_MAX = 200;
 export const MODES = ['reviewed', 'peer'] as const;
 export const KINDS = ['person', 'agent', 'service'] as const;
 export const ROLES = ['member', 'approver', 'admin', 'owner'] as const;
@@ -24,13 +15,8 @@ export class Seen {
 }
 
 export class Paging extends Seen {
-  @Doc('Items of a page, 50 unless given.')
-  @IsOptional()
-  @IsInt()
-  @Min(1)
-  @Max(PAGE_MAX)
-  limit?: number;
-  @Doc('The `next_cursor` of the page before.') @IsOptional() @IsText({ max: 200 }) cursor?: string;
+  @PageLimit('Items of a page, 50 unless given.') limit?: number;
+  @PageCursor() cursor?: string;
 }
 
 class Page {

@@ -1,29 +1,16 @@
 import { Type } from 'class-transformer';
-import {
-  IsArray,
-  IsBoolean,
-  IsIn,
-  IsInt,
-  IsOptional,
-  Max,
-  Min,
-  ValidateNested,
-} from 'class-validator';
+import { IsArray, IsBoolean, IsIn, IsOptional, ValidateNested } from 'class-validator';
 import type { Json } from '#kernel/json.js';
+import { PageCursor, PageLimit } from '#kernel/paging.js';
 import { Doc, IsPosition, IsScope, IsText, IsValue, IsWhen } from '#kernel/shape-decorators.js';
-import { CandidateTopic, PAGE_MAX, ReadAxes, SourceRef } from './contract.js';
+import { CandidateTopic, ReadAxes, SourceRef } from './contract.js';
 
 export const CONFLICT_STATUSES = ['open', 'resolved', 'dismissed'] as const;
 export type ConflictStatus = (typeof CONFLICT_STATUSES)[number];
 
 export class ConflictsInput extends ReadAxes {
-  @Doc('The `next_cursor` of the page before.') @IsOptional() @IsText({ max: 200 }) cursor?: string;
-  @Doc('Conflicts in the page at most; default 50.')
-  @IsOptional()
-  @IsInt()
-  @Min(1)
-  @Max(PAGE_MAX)
-  limit?: number;
+  @PageCursor() cursor?: string;
+  @PageLimit('Conflicts in the page at most; default 50.') limit?: number;
   @Doc('Topic id, name or alias. One that is not recognised is said to be so.')
   @IsOptional()
   @IsText({ max: 400 })

@@ -7,13 +7,12 @@ import {
   IsIn,
   IsInt,
   IsOptional,
-  Max,
-  Min,
+  Matches,
   ValidateNested,
 } from 'class-validator';
 import type { Json } from '#kernel/json.js';
+import { PageCursor, PageLimit } from '#kernel/paging.js';
 import { Doc, IsPosition, IsScope, IsText, IsValue, IsWhen } from '#kernel/shape-decorators.js';
-import { PAGE_MAX } from './contract.js';
 
 /** Documented limits of one ingestion; all are refused before anything is stored. */
 export const INGEST_LIMITS = {
@@ -26,8 +25,16 @@ export const INGEST_LIMITS = {
   quotesPerRecord: 5,
 } as const;
 
+const SUBJECT = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,63}$/;
+
 export class SourceInput {
   @IsText({ max: 500, what: 'a title' }) title!: string;
+  @Doc(
+    'Whom the text is about: an opaque id, never a name. All texts of a subject can be erased together; without one the source is its own.',
+  )
+  @IsOptional()
+  @Matches(SUBJECT)
+  subject?: string;
   @Doc('What kind of source: meeting_notes, email, adr, policy …')
   @IsText({ max: 100 })
   type!: string;
@@ -45,6 +52,10 @@ export class SourceInput {
 export class DocumentInput {
   @Doc('Path relative to the folder, with forward slashes.') @IsText({ max: 500 }) path!: string;
   @IsText({ min: 0, max: INGEST_LIMITS.textBytes, what: 'text' }) text!: string;
+  @Doc('Whom the text is about: an opaque id, never a name.')
+  @IsOptional()
+  @Matches(SUBJECT)
+  subject?: string;
 }
 
 export class QuoteInput {
@@ -158,10 +169,15 @@ export class IngestReceipt {
   @IsOptional()
   @IsText()
   job_id?: string;
-  @IsIn(['running', 'completed', 'dry_run']) status!: string;
+  @Doc('What has become of it by now is told by get_ingestion_status.')
+  @IsIn(['accepted', 'dry_run'])
+  status!: string;
   @IsArray() @IsText({}, { each: true }) source_ids!: string[];
   @Doc('Records that the job works through.') @IsInt() records_total!: number;
-  @IsOptional() @IsPosition() position?: string;
+  @Doc('Of the event that recorded it. The same request again gets the same receipt.')
+  @IsOptional()
+  @IsPosition()
+  position?: string;
   @Doc('Dry run only: what would be proposed.')
   @IsOptional()
   @IsArray()
@@ -178,15 +194,10 @@ export class IngestReceipt {
 
 export class IngestionInput {
   @IsText({ max: 200 }) job_id!: string;
-  @Doc('The `next_cursor` of the page before.')
-  @IsOptional()
-  @IsText({ max: 500 })
-  cursor?: string;
-  @Doc('Records and findings in the page at most; default all, as far as the answer has room.')
-  @IsOptional()
-  @IsInt()
-  @Min(1)
-  @Max(PAGE_MAX)
+  @PageCursor(500) cursor?: string;
+  @PageLimit(
+    'Records and findings in the page at most; default all, as far as the answer has room.',
+  )
   limit?: number;
   @IsOptional() @IsPosition() at_least?: string;
 }

@@ -11,8 +11,8 @@ import {
   Min,
   ValidateNested,
 } from 'class-validator';
+import { PageCursor, PageLimit } from '#kernel/paging.js';
 import { Doc, IsKnownAt, IsPosition, IsText } from '#kernel/shape-decorators.js';
-import { PAGE_MAX } from './contract.js';
 
 export const ONTOLOGY_OPERATIONS = [
   'add_topic',
@@ -232,15 +232,7 @@ export class OntologyInput {
   @IsOptional()
   @IsKnownAt()
   known_at?: string;
-  @Doc('The `next_cursor` of the page of versions before.')
-  @IsOptional()
-  @IsText({ max: 20 })
-  cursor?: string;
-  @Doc('Versions in the page at most; default 20.')
-  @IsOptional()
-  @IsInt()
-  @Min(1)
-  @Max(PAGE_MAX)
-  limit?: number;
+  @PageCursor(20, 'The `next_cursor` of the page of versions before.') cursor?: string;
+  @PageLimit('Versions in the page at most; default 20.') limit?: number;
   @IsOptional() @IsPosition() at_least?: string;
 }

@@ -1,26 +1,12 @@
 import { Type } from 'class-transformer';
-import {
-  ArrayMaxSize,
-  IsArray,
-  IsIn,
-  IsInt,
-  IsOptional,
-  Max,
-  Min,
-  ValidateNested,
-} from 'class-validator';
+import { ArrayMaxSize, IsArray, IsIn, IsOptional, ValidateNested } from 'class-validator';
 import type { Json } from '#kernel/json.js';
+import { PageCursor, PageLimit } from '#kernel/paging.js';
 import { Doc, IsPosition, IsScope, IsText, IsValue, IsWhen } from '#kernel/shape-decorators.js';
-import { PAGE_MAX } from './contract.js';
 
 export class PendingInput {
-  @Doc('The `next_cursor` of the page before.') @IsOptional() @IsText({ max: 200 }) cursor?: string;
-  @Doc('Items in the page at most; default 50.')
-  @IsOptional()
-  @IsInt()
-  @Min(1)
-  @Max(PAGE_MAX)
-  limit?: number;
+  @PageCursor() cursor?: string;
+  @PageLimit('Items in the page at most; default 50.') limit?: number;
   @IsOptional() @IsPosition() at_least?: string;
   @IsOptional() @IsText({ max: 400 }) topic?: string;
   @IsOptional() @IsIn(['candidate', 'conflict', 'ontology', 'dataset']) kind?: string;

@@ -1,15 +1,7 @@
 import { Type } from 'class-transformer';
-import {
-  IsArray,
-  IsBoolean,
-  IsIn,
-  IsInt,
-  IsOptional,
-  Max,
-  Min,
-  ValidateNested,
-} from 'class-validator';
+import { IsArray, IsBoolean, IsIn, IsInt, IsOptional, ValidateNested } from 'class-validator';
 import type { Json } from '#kernel/json.js';
+import { PageCursor, PageLimit } from '#kernel/paging.js';
 import {
   Doc,
   IsKnownAt,
@@ -19,6 +11,9 @@ import {
   IsValue,
   IsWhen,
 } from '#kernel/shape-decorators.js';
+import { DecidedSince, DecidedUntil, DecidedWindow } from './contract-decided.js';
+import { Erasable } from './contract-erased.js';
+import { LogReceipt } from './contract-receipts.js';
 
 /** Both time axes and read-your-writes: every read takes them. */
 export class ReadAxes {
@@ -38,8 +33,6 @@ export class ReadAxes {
   at_least?: string;
 }
 
-export const PAGE_MAX = 200;
-
 export const STATES = ['verified', 'contested', 'insufficient_evidence', 'unknown'] as const;
 
 export class Evidence {
@@ -57,7 +50,7 @@ export class Evidence {
   verbatim!: boolean;
 }
 
-export class SourceRef {
+export class SourceRef extends Erasable {
   @IsText() source_id!: string;
   @Doc('Untrusted text.') @IsText({ max: 8_000 }) title!: string;
   @IsText() type!: string;
@@ -81,7 +74,7 @@ export class Approver {
 }
 
 /** A decision as answers show it. Dates of validity are as they were written. */
-export class DecisionView {
+export class DecisionView extends Erasable {
   @IsText() id!: string;
   @Doc('Revision of the topic at which it was approved.') @IsInt() revision!: number;
   @IsText() topic!: string;
@@ -155,6 +148,11 @@ export class ResolveInput extends ReadAxes {
   @IsOptional()
   @IsText({ max: 200 })
   request_id?: string;
+
+  @Doc('True: the answer is recorded and comes with a receipt that verifies offline.')
+  @IsOptional()
+  @IsBoolean()
+  receipt?: boolean;
 }
 
 /** QO-26. */
@@ -207,24 +205,26 @@ export class Answer {
   @IsWhen()
   answered_at!: string;
   @IsOptional() @IsText() call_id?: string;
+  @Doc('On request: proves this answer without its member `receipt`.')
+  @IsOptional()
+  @ValidateNested()
+  @Type(() => LogReceipt)
+  receipt?: LogReceipt;
 }
 
 export class HistoryInput extends ReadAxes {
-  @Doc('The `next_cursor` of the page before.') @IsOptional() @IsText({ max: 200 }) cursor?: string;
-  @Doc('Timeline entries in the page at most; default 50.')
-  @IsOptional()
-  @IsInt()
-  @Min(1)
-  @Max(PAGE_MAX)
-  limit?: number;
+  @PageCursor() cursor?: string;
+  @PageLimit('Timeline entries in the page at most; default 50.') limit?: number;
   @Doc('Topic id, name or alias.') @IsText({ max: 400 }) topic!: string;
   @Doc('Only decisions that cover this case.') @IsOptional() @IsScope() scope?: Record<
     string,
     string
   >;
+  @DecidedSince() decided_since?: string;
+  @DecidedUntil() decided_until?: string;
 }
 
-export class TimelineEntry {
+export class TimelineEntry extends Erasable {
   @IsPosition() position!: string;
   @IsWhen() recorded_at!: string;
   @IsIn([
@@ -267,6 +267,11 @@ export class History {
   @ValidateNested({ each: true })
   @Type(() => TimelineEntry)
   timeline!: TimelineEntry[];
+  @Doc('Where asked for: the timeline is of decisions made in it.')
+  @IsOptional()
+  @ValidateNested()
+  @Type(() => DecidedWindow)
+  decided?: DecidedWindow;
   @Doc('Why the timeline is empty.') @IsOptional() @IsText({ max: 8_000 }) empty_reason?: string;
   @Doc('Topics nearest to the words asked, best first: suggestions, never an answer.')
   @IsArray()

@@ -11,14 +11,25 @@ import {
   ResolveConflictInput,
   ResolveConflictReceipt,
 } from './contract-conflicts.js';
+import { Decisions, DecisionsInput } from './contract-decisions.js';
 import { IngestInput, IngestReceipt, Ingestion, IngestionInput } from './contract-ingestion.js';
 import { Pending, PendingInput, ReviewInput, ReviewReceipt } from './contract-review.js';
+import {
+  AnswerReceiptInput,
+  ConflictReceiptInput,
+  DecisionReceiptInput,
+  LogReceipt,
+} from './contract-receipts.js';
 import { WorkspaceContext, WorkspaceContextInput } from './contract-workspace.js';
 import {
   FindConflicts,
+  GetAnswerReceipt,
+  GetConflictReceipt,
+  GetDecisionReceipt,
   GetDecisionHistory,
   GetIngestion,
   GetWorkspaceContext,
+  ListDecisions,
   ListPending,
   RateAnswer,
   ResolveConflict,
@@ -54,6 +65,11 @@ export class DecisionsController {
   @Operation('GET', 'topics/:topic/history', 'Timeline of a topic', HistoryInput, History)
   history(@CallerOf() caller: Caller, @Input(HistoryInput) input: HistoryInput) {
     return this.queries.execute(new GetDecisionHistory(caller, input));
+  }
+
+  @Operation('GET', 'decisions', 'Decisions made in a time', DecisionsInput, Decisions)
+  decisions(@CallerOf() caller: Caller, @Input(DecisionsInput) input: DecisionsInput) {
+    return this.queries.execute(new ListDecisions(caller, input));
   }
 
   @Operation('POST', 'ingestions', 'Ingest sources and records', IngestInput, IngestReceipt, 202)
@@ -104,5 +120,44 @@ export class DecisionsController {
   @Operation('POST', 'answers/:call_id/ratings', 'Rate a captured answer', RateInput, RateReceipt)
   rate(@CallerOf() caller: Caller, @Input(RateInput) input: RateInput) {
     return this.commands.execute(new RateAnswer(caller, input));
+  }
+
+  @Operation(
+    'GET',
+    'answers/:call_id/receipt',
+    'Receipt of a captured answer',
+    AnswerReceiptInput,
+    LogReceipt,
+  )
+  answerReceipt(@CallerOf() caller: Caller, @Input(AnswerReceiptInput) input: AnswerReceiptInput) {
+    return this.queries.execute(new GetAnswerReceipt(caller, input));
+  }
+
+  @Operation(
+    'GET',
+    'decisions/:decision_id/receipt',
+    'Receipt of an approval',
+    DecisionReceiptInput,
+    LogReceipt,
+  )
+  approvalReceipt(
+    @CallerOf() caller: Caller,
+    @Input(DecisionReceiptInput) input: DecisionReceiptInput,
+  ) {
+    return this.queries.execute(new GetDecisionReceipt(caller, input));
+  }
+
+  @Operation(
+    'GET',
+    'conflicts/:conflict_id/receipt',
+    'Receipt of the end of a conflict',
+    ConflictReceiptInput,
+    LogReceipt,
+  )
+  conflictReceipt(
+    @CallerOf() caller: Caller,
+    @Input(ConflictReceiptInput) input: ConflictReceiptInput,
+  ) {
+    return this.queries.execute(new GetConflictReceipt(caller, input));
   }
 }

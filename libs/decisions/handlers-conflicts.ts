@@ -19,7 +19,7 @@ import type {
 import { topicOf } from './domain/claim.js';
 import type { Timing } from './domain/topic-state.js';
 import type { ConflictCommand } from './domain/topic-conflict.js';
-import { assertGovernor } from './handlers-review.js';
+import { assertMayDecide } from './handlers-review.js';
 import { FindConflicts, ResolveConflict } from './messages.js';
 import { conflicts } from './projections/conflicts.js';
 import { timingFor } from './projections/timing.js';
@@ -49,7 +49,7 @@ export class ResolveConflictHandler implements ICommandHandler<ResolveConflict> 
   ) {}
 
   async execute({ caller, input }: ResolveConflict): Promise<ResolveConflictReceipt> {
-    assertGovernor(caller, input.action);
+    assertMayDecide(caller, input.action);
     const began = topicOfConflict(input.conflict_id);
     const topic = await homeTopic(this.streams, caller.workspace, began);
     const timing = this.models.now((reads) =>

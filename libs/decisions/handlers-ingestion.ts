@@ -2,16 +2,17 @@ import { CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import { Inject } from '@nestjs/common';
 import { workspaceView } from '#access/index.js';
 import type { BlobStore } from '#event-store/event-store.js';
-import { originOf, Streams, type Folded } from '#event-store/streams.js';
+import { Sealing } from '#event-store/sealing.js';
+import { originOf, Streams } from '#event-store/streams.js';
 import { isGovernor, type Caller, type Clock } from '#kernel/context.js';
-import { canonicalJson, derivedId, sha256 } from '#kernel/json.js';
+import { derivedId } from '#kernel/json.js';
 import { Refusal, invalid } from '#kernel/refusal.js';
 import { ReadModels } from '#projections/read-models.js';
 import { BLOBS, CLOCK } from '#projections/tokens.js';
 import type { IngestInput, IngestReceipt, RecordInput } from './contract-ingestion.js';
 import { topicId, topicOf } from './domain/claim.js';
 import { planIngestion } from './domain/document-plan.js';
-import { assertSameContent, type Ingestion } from './domain/ingestion.js';
+import { assertSameContent } from './domain/ingestion.js';
 import {
   planRecords,
   ringAmongRecords,
@@ -33,11 +34,13 @@ import {
   sourcesOf,
   textsOf,
   topicNames,
+  type Held,
   type Text,
 } from './handlers-submission.js';
 import { idInLine } from './domain/topic-merge.js';
 import { ring } from './domain/topic-refusals.js';
 import { SubmitIngestion } from './messages.js';
+import { sealedSubmission, withSubjects } from './sealed-submission.js';
 import { ontologyAt } from './projections/ontology-queries.js';
 import { topicsNamed } from './projections/topics.js';
 import {
@@ -53,6 +56,7 @@ export class SubmitIngestionHandler implements ICommandHandler<SubmitIngestion> 
   constructor(
     private readonly streams: Streams,
     private readonly models: ReadModels,
+    private readonly sealing: Sealing,
     @Inject(BLOBS) private readonly blobs: BlobStore,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
@@ -60,16 +64,20 @@ export class SubmitIngestionHandler implements ICommandHandler<SubmitIngestion> 
   /** Everything is checked before anything is stored; what is acknowledged will be worked through, whatever happens next. */
   async execute({ caller, input }: SubmitIngestion): Promise<IngestReceipt> {
     const texts = textsOf(input);
-    const sources = sourcesOf(caller, input, texts);
+    const given = sourcesOf(caller, input, texts);
     const job = jobOf(caller, input);
     const content_sha256 = contentOf(input, texts);
     const stream = ingestionStream(caller.workspace, job);
     const before = await this.streams.load(ingestionStreams, stream);
     // Handed in before: whatever has changed since, it is that job. Other content is refused before its texts are stored.
     assertSameContent(before.state, content_sha256);
-    if (before.state.status !== 'absent') return receiptOf(job, sources, before);
+    if (before.state.status !== 'absent') return this.repeated(stream, job, given);
 
-    const zone = this.models.now((reads) => workspaceView(reads, caller.workspace).zone);
+    const { workspace } = caller;
+    const sources = await this.models.read((reads) =>
+      withSubjects(reads, this.sealing, workspace, given, input.documents !== undefined),
+    );
+    const zone = this.models.now((reads) => workspaceView(reads, workspace).zone);
     const manifest = {
       ...(await this.manifestOf(caller, input, sources, texts)),
       remarks: remarksOn(sources, this.clock(), zone),
@@ -83,18 +91,15 @@ export class SubmitIngestionHandler implements ICommandHandler<SubmitIngestion> 
         texts.map((t) => t.text),
         { governor, job },
       );
-      return dryRun(manifest, plan, await this.known(caller, plan));
+      const fourEyes = caller.fourEyes ? caller.principal : undefined;
+      return dryRun(manifest, plan, await this.known(caller, plan), fourEyes);
     }
-    const bytes = Buffer.from(canonicalJson(manifest));
-    const manifest_sha256 = sha256(bytes);
-    await this.blobs.putBlobs([
-      ...texts.map((t) => ({ hash: t.hash, bytes: t.bytes })),
-      { hash: manifest_sha256, bytes },
-    ]);
+    const { blobs, names } = await sealedSubmission(this.sealing, workspace, manifest, texts);
+    await this.blobs.putBlobs(blobs);
     const submission = {
       job_id: job,
       content_sha256,
-      manifest_sha256,
+      ...names,
       records_total: manifest.paths?.length ?? claimsIn(manifest),
       governor,
       ...(caller.fourEyes ? { four_eyes: true } : {}),
@@ -103,21 +108,29 @@ export class SubmitIngestionHandler implements ICommandHandler<SubmitIngestion> 
     };
     const origin = originOf(caller, derivedId('ingest', caller.workspace, job));
     const command = { type: 'Submit', submission } as const;
-    return receiptOf(
-      job,
-      sources,
-      await this.streams.execute(ingestionStreams, stream, command, origin),
-    );
+    const done = await this.streams.execute(ingestionStreams, stream, command, origin);
+    if (done.events.length === 0) return this.repeated(stream, job, sources);
+    return receiptOf(job, sources, submission.records_total, done.position);
+  }
+
+  /** B01: the receipt of the acceptance, byte for byte, whatever has become of the job. */
+  private async repeated(
+    stream: string,
+    job: string,
+    sources: readonly ManifestSource[],
+  ): Promise<IngestReceipt> {
+    const { state, position } = await this.streams.began(ingestionStreams, stream);
+    return receiptOf(job, sources, state.status === 'absent' ? 0 : state.total, position);
   }
 
   /** Which of the planned claims are there already, and as what. */
-  private async known(caller: Caller, plan: Plan): Promise<Map<string, string>> {
-    const found = new Map<string, string>();
+  private async known(caller: Caller, plan: Plan): Promise<Map<string, Held>> {
+    const found = new Map<string, Held>();
     for (const { topic, claim } of plan.topics.flat()) {
       const home = await homeTopic(this.streams, caller.workspace, topic.id);
       const { state } = await this.streams.load(topicStreams, topicStream(caller.workspace, home));
       const held = state.decisions.get(idInLine(state, home, claim.decision_id));
-      if (held) found.set(claim.decision_id, held.status);
+      if (held) found.set(claim.decision_id, held);
     }
     return found;
   }
@@ -264,13 +277,14 @@ export class SubmitIngestionHandler implements ICommandHandler<SubmitIngestion> 
 function receiptOf(
   job: string,
   sources: readonly ManifestSource[],
-  { state, position }: Folded<Ingestion>,
+  records_total: number,
+  position: number,
 ): IngestReceipt {
   return {
     job_id: job,
-    status: state.status === 'completed' ? 'completed' : 'running',
+    status: 'accepted',
     source_ids: sources.map((s) => s.source_id),
-    records_total: state.status === 'absent' ? 0 : state.total,
+    records_total,
     position: String(position),
   };
 }

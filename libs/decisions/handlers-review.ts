@@ -2,18 +2,18 @@ import { randomUUID } from 'node:crypto';
 import { Inject } from '@nestjs/common';
 import { CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import { originOf, Streams, type Origin } from '#event-store/streams.js';
-import { isGovernor, type Caller, type Clock } from '#kernel/context.js';
+import { assertGovernor, type Caller, type Clock } from '#kernel/context.js';
 import { derivedId } from '#kernel/json.js';
 import { Refusal, invalid } from '#kernel/refusal.js';
 import { ReadModels } from '#projections/read-models.js';
 import { CLOCK } from '#projections/tokens.js';
 import type { ReviewInput, ReviewReceipt } from './contract-review.js';
-import { contentHash, decisionId, topicId, topicOf } from './domain/claim.js';
+import { contentHash, decisionId, isUnread, topicId, topicOf } from './domain/claim.js';
 import { isUnassigned } from './domain/ingestion-plan.js';
 import type { TopicCommand } from './domain/topic.js';
 import type { Approval, Decision, Timing } from './domain/topic-state.js';
 import type { Proposed } from './domain/topic.events.js';
-import { staleRevision } from './domain/topic-refusals.js';
+import { staleRevision, unreadable } from './domain/topic-refusals.js';
 import { ReviewDecision } from './messages.js';
 import { claimById } from './projections/claim-queries.js';
 import { timingFor } from './projections/timing.js';
@@ -67,24 +67,13 @@ type FourEyes = Pick<Approval, 'fourEyes'>;
 /** O-07: governing is for governors; QO-13: a proposer may withdraw his own candidate. */
 function mayReview(caller: Caller, input: ReviewInput, decision: Decision | undefined): void {
   if (input.action === 'retract' && decision?.proposedBy === caller.principal) return;
-  assertGovernor(caller, input.action);
+  assertMayDecide(caller, input.action);
 }
 
-/** O-06, O-07: refused to everybody who does not govern decisions under the organisation's mode. */
-export function assertGovernor(caller: Caller, action: string): void {
-  if (isGovernor(caller)) return;
-  throw new Refusal(
-    'forbidden',
-    'requires_governor',
-    caller.kind === 'agent'
-      ? 'an agent’s key never governs decisions'
-      : 'in this organisation’s mode only an admin or owner governs decisions',
-    {
-      path: 'action',
-      issues: [{ path: 'action', problem: `${action} needs a governor` }],
-      fix: 'ask an admin or owner of the workspace; list_pending_decisions shows what waits',
-    },
-  );
+/** O-07, for a tool whose `action` says what is to be done. */
+export function assertMayDecide(caller: Caller, action: string): void {
+  const fix = 'ask an admin or owner of the workspace; list_pending_decisions shows what waits';
+  assertGovernor(caller, action, fix, 'action');
 }
 
 function reviewCommand(input: ReviewInput, timing: Timing & FourEyes): TopicCommand {
@@ -161,6 +150,7 @@ async function assignTopic(
   const { state } = await streams.load(topicStreams, topicStream(workspace, waiting));
   const held = state.decisions.get(input.decision_id);
   if (!view || !held) throw unknown(input.decision_id);
+  if (isUnread(view)) throw unreadable(input.decision_id);
   if (!topic)
     throw new Refusal('invalid', 'topic_unassigned', 'the candidate has no topic yet', {
       path: 'topic',
@@ -220,7 +210,7 @@ function unknown(id: string): Refusal {
 function moved(
   view: NonNullable<ReturnType<typeof claimById>>,
   topic: string,
-  { origin, proposedBy }: Decision,
+  { origin, proposedBy, keys }: Decision,
 ): Proposed {
   const said = {
     statement: view.statement,
@@ -240,5 +230,6 @@ function moved(
     reasons: [],
     proposed_by: proposedBy,
     origin,
+    ...(keys.length === 0 ? {} : { keys: [...keys] }),
   };
 }

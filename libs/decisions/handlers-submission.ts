@@ -13,6 +13,8 @@ import {
 } from './contract-ingestion.js';
 import { EXTRACTOR, extractDecisions, type Extracted } from './domain/extract.js';
 import type { FindingData } from './domain/ingestion.events.js';
+import { FOUR_EYES } from './domain/topic-refusals.js';
+import type { Decision } from './domain/topic-state.js';
 import type {
   Manifest,
   ManifestRecord,
@@ -98,6 +100,9 @@ export function contentOf(input: IngestInput, texts: readonly Text[]): string {
       ...rest,
       ...(source ? { source: details } : {}),
       ...(documents ? { paths: documents.map((d) => d.path) } : {}),
+      ...(documents?.some((d) => d.subject !== undefined)
+        ? { subjects: documents.map((d) => d.subject ?? null) }
+        : {}),
       texts: texts.map((t) => t.hash),
     }),
   );
@@ -114,6 +119,7 @@ export function sourcesOf(
       sourceOf(caller, texts[i], `${collectionOf(input)}/${d.path}`, {
         title: d.path,
         type: 'document',
+        ...(d.subject === undefined ? {} : { subject: d.subject }),
       }),
     );
   const { text: _text, ...details } = input.source ?? { title: '', type: '', text: '' };
@@ -128,7 +134,7 @@ function sourceOf(
   caller: Caller,
   text: Text | undefined,
   document: string,
-  details: Pick<ManifestSource, 'title' | 'type' | 'uri' | 'author' | 'occurred_at'>,
+  details: Pick<ManifestSource, 'title' | 'type' | 'uri' | 'author' | 'occurred_at' | 'subject'>,
 ): ManifestSource {
   const { hash = '', bytes = new Uint8Array() } = text ?? {};
   return {
@@ -217,18 +223,22 @@ export function extractedRecord(
   };
 }
 
-/** `known`: state of the planned claims that are recorded already. */
+/** What is recorded already of a planned claim. */
+export type Held = Pick<Decision, 'status' | 'proposedBy'>;
+
+/** `known`: the planned claims that are recorded already. `fourEyes`: who hands in, where he may not approve what he proposes. */
 export function dryRun(
   manifest: Manifest,
   plan: Plan,
-  known: ReadonlyMap<string, string>,
+  known: ReadonlyMap<string, Held>,
+  fourEyes: string | undefined,
 ): IngestReceipt {
   const planned = plan.topics.flat().map((claim): RecordOutcome => ({
     index: claim.index,
     decision_id: claim.claim.decision_id,
     topic: claim.topic.id,
     ...(claim.path === undefined ? {} : { path: claim.path }),
-    ...expected(claim, known.get(claim.claim.decision_id)),
+    ...expected(claim, known.get(claim.claim.decision_id), fourEyes),
   }));
   const skipped = plan.skipped.map((s): RecordOutcome => ({ outcome: 'skipped', ...s }));
   const records = [...planned, ...skipped].sort((a, b) => a.index - b.index);
@@ -243,10 +253,14 @@ export function dryRun(
 
 function expected(
   { approve, claim }: PlannedClaim,
-  state: string | undefined,
+  held: Held | undefined,
+  fourEyes: string | undefined,
 ): Pick<RecordOutcome, 'outcome' | 'reason'> {
-  if (state !== undefined && !(approve && state === 'candidate'))
-    return { outcome: 'skipped', reason: `duplicate of ${claim.decision_id}, which is ${state}` };
-  if (approve) return { outcome: 'stored' };
+  const isOwn = fourEyes !== undefined && (held?.proposedBy ?? fourEyes) === fourEyes;
+  if (held && !(approve && !isOwn && held.status === 'candidate')) {
+    const reason = `duplicate of ${claim.decision_id}, which is ${held.status}`;
+    return { outcome: 'skipped', reason };
+  }
+  if (approve) return isOwn ? { outcome: 'queued', reason: FOUR_EYES } : { outcome: 'stored' };
   return { outcome: 'queued', reason: claim.reasons.join(', ') };
 }

@@ -15,9 +15,16 @@ import type {
   Ingestion,
   IngestionInput,
 } from './contract-ingestion.js';
+import type { Decisions, DecisionsInput } from './contract-decisions.js';
 import type { EditOntologyInput, OntologyInput, StartOntologyInput } from './contract-ontology.js';
 import type { EditOntologyReceipt, Ontology, OntologyReceipt } from './contract-ontology-view.js';
 import type { Pending, PendingInput, ReviewInput, ReviewReceipt } from './contract-review.js';
+import type {
+  AnswerReceiptInput,
+  ConflictReceiptInput,
+  DecisionReceiptInput,
+  LogReceipt,
+} from './contract-receipts.js';
 import type { WorkspaceContext, WorkspaceContextInput } from './contract-workspace.js';
 
 export class GetWorkspaceContext extends Query<WorkspaceContext> {
@@ -39,10 +46,38 @@ export class ResolveDecisionState extends Query<Answer> {
   }
 }
 
+/** The receipt of the approval, whatever became of the decision since. */
+export class GetDecisionReceipt extends Query<LogReceipt> {
+  constructor(
+    readonly caller: Caller,
+    readonly input: DecisionReceiptInput,
+  ) {
+    super();
+  }
+}
+
+export class GetConflictReceipt extends Query<LogReceipt> {
+  constructor(
+    readonly caller: Caller,
+    readonly input: ConflictReceiptInput,
+  ) {
+    super();
+  }
+}
+
+export class GetAnswerReceipt extends Query<LogReceipt> {
+  constructor(
+    readonly caller: Caller,
+    readonly input: AnswerReceiptInput,
+  ) {
+    super();
+  }
+}
+
 /** What the memory says at one moment to several questions. */
 export interface Unrecorded {
-  /** In the order of the questions. */
-  answers: Answer[];
+  /** In the order of the questions; each with the ids of the keys that seal the texts which it was made of. */
+  answers: { answer: Answer; keys: string[] }[];
   ontology_version: number;
   position: string;
 }
@@ -64,6 +99,15 @@ export class GetDecisionHistory extends Query<History> {
   constructor(
     readonly caller: Caller,
     readonly input: HistoryInput,
+  ) {
+    super();
+  }
+}
+
+export class ListDecisions extends Query<Decisions> {
+  constructor(
+    readonly caller: Caller,
+    readonly input: DecisionsInput,
   ) {
     super();
   }

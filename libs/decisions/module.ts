@@ -4,6 +4,11 @@ import * as handlers from './handlers.js';
 import { FindConflictsHandler, ResolveConflictHandler } from './handlers-conflicts.js';
 import { SubmitIngestionHandler } from './handlers-ingestion.js';
 import { RateAnswerHandler } from './handlers-rating.js';
+import {
+  GetAnswerReceiptHandler,
+  GetConflictReceiptHandler,
+  GetDecisionReceiptHandler,
+} from './handlers-receipts.js';
 import * as ontologyHandlers from './handlers-ontology.js';
 import { ReviewDecisionHandler } from './handlers-review.js';
 import { OntologyController } from './ontology.controller.js';
@@ -30,6 +35,9 @@ import startOntology from './tools/start_ontology.js';
     FindConflictsHandler,
     ResolveConflictHandler,
     RateAnswerHandler,
+    GetAnswerReceiptHandler,
+    GetConflictReceiptHandler,
+    GetDecisionReceiptHandler,
     SubmitIngestionHandler,
     ReviewDecisionHandler,
     Search,

@@ -1,28 +1,13 @@
 import { Type } from 'class-transformer';
-import {
-  IsArray,
-  IsBoolean,
-  IsIn,
-  IsInt,
-  IsOptional,
-  Max,
-  Min,
-  ValidateNested,
-} from 'class-validator';
+import { IsArray, IsBoolean, IsIn, IsInt, IsOptional, ValidateNested } from 'class-validator';
 import type { Json } from '#kernel/json.js';
+import { PageCursor, PageLimit } from '#kernel/paging.js';
 import { Doc, IsPosition, IsScope, IsText, IsValue, IsWhen } from '#kernel/shape-decorators.js';
 import { DATASET_STATES, EvalCase, RunSummary } from './contract.js';
 
-export const PAGE_MAX = 200;
-
 export class DatasetsInput {
-  @Doc('The `next_cursor` of the page before.') @IsOptional() @IsText({ max: 20 }) cursor?: string;
-  @Doc('Datasets, runs or cases in the page at most; default 50.')
-  @IsOptional()
-  @IsInt()
-  @Min(1)
-  @Max(PAGE_MAX)
-  limit?: number;
+  @PageCursor(20) cursor?: string;
+  @PageLimit('Datasets, runs or cases in the page at most; default 50.') limit?: number;
   @IsOptional() @IsPosition() at_least?: string;
 }
 

@@ -1,9 +1,8 @@
 import { CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import { randomUUID } from 'node:crypto';
 import { originOf, Streams, type Executed } from '#event-store/streams.js';
-import { isGovernor, type Caller } from '#kernel/context.js';
+import { assertGovernor, type Caller } from '#kernel/context.js';
 import { derivedId } from '#kernel/json.js';
-import { Refusal } from '#kernel/refusal.js';
 import type { DatasetReceipt, PrepareDatasetInput } from './contract.js';
 import { assertContent, identityOf } from './domain/content.js';
 import type { Dataset } from './domain/dataset.js';
@@ -16,7 +15,7 @@ export class PrepareDatasetHandler implements ICommandHandler<PrepareDataset> {
   constructor(private readonly streams: Streams) {}
 
   async execute({ caller, input }: PrepareDataset): Promise<DatasetReceipt> {
-    assertGovernor(caller, 'preparing a dataset');
+    assertMeasures(caller, 'prepare a dataset');
     const content = contentOf(input);
     assertContent(content);
     const { id, hash } = identityOf(content);
@@ -35,7 +34,7 @@ export class ReviewDatasetHandler implements ICommandHandler<ReviewDataset> {
   constructor(private readonly streams: Streams) {}
 
   async execute({ caller, input }: ReviewDataset): Promise<DatasetReceipt> {
-    assertGovernor(caller, 'reviewing a dataset');
+    assertMeasures(caller, 'review a dataset');
     const { dataset_id: id, dataset_hash: hash, action, reason } = input;
     const done = await this.streams.execute(
       datasetStreams,
@@ -56,16 +55,9 @@ export class ReviewDatasetHandler implements ICommandHandler<ReviewDataset> {
 }
 
 /** O-07: who measures is who governs decisions under the organisation's mode; never an agent. */
-export function assertGovernor(caller: Caller, action: string): void {
-  if (isGovernor(caller)) return;
-  throw new Refusal(
-    'forbidden',
-    'requires_governor',
-    caller.kind === 'agent'
-      ? 'an agent’s key never measures the ledger that it asks'
-      : `in this organisation’s mode ${action} is for admins and owners`,
-    { fix: 'ask an admin or owner of the workspace; get_intelligence shows what is there' },
-  );
+export function assertMeasures(caller: Caller, what: string): void {
+  const fix = 'ask an admin or owner of the workspace; get_intelligence shows what is there';
+  assertGovernor(caller, what, fix);
 }
 
 /** Without the fields that are present but undefined, which a stored case does not have. */

@@ -3,17 +3,18 @@ import { Inject } from '@nestjs/common';
 import { CommandHandler, QueryBus, type ICommandHandler } from '@nestjs/cqrs';
 import { AnswerUnrecorded, type Answer } from '#decisions/module.js';
 import type { BlobStore } from '#event-store/event-store.js';
+import { Sealing } from '#event-store/sealing.js';
 import { originOf, Streams } from '#event-store/streams.js';
 import type { Caller } from '#kernel/context.js';
 import { sha256 } from '#kernel/json.js';
 import { ReadModels } from '#projections/read-models.js';
 import { BLOBS } from '#projections/tokens.js';
-import { sourceView } from '#sources/index.js';
+import { sourceText } from '#sources/index.js';
 import type { RunInput, RunReceipt } from './contract.js';
 import { assertApproved, type PreparedDataset } from './domain/dataset.js';
 import type { Measured } from './domain/evalrun.events.js';
 import { measure, type Observation } from './domain/scoring.js';
-import { assertGovernor } from './handlers-datasets.js';
+import { assertMeasures } from './handlers-datasets.js';
 import { RunEval } from './messages.js';
 import { datasetStream, datasetStreams, evalrunStream, evalrunStreams } from './streams.js';
 
@@ -24,21 +25,22 @@ export class RunEvalHandler implements ICommandHandler<RunEval> {
     private readonly streams: Streams,
     private readonly queries: QueryBus,
     private readonly models: ReadModels,
+    private readonly sealing: Sealing,
     @Inject(BLOBS) private readonly blobs: BlobStore,
   ) {}
 
   async execute({ caller, input, progress }: RunEval): Promise<RunReceipt> {
-    assertGovernor(caller, 'measuring the resolver');
+    assertMeasures(caller, 'measure the resolver');
     const { id, hash, content } = await this.approved(caller, input);
     const total = content.cases.length;
     progress(0, total);
     const resolved = await this.queries.execute(new AnswerUnrecorded(caller, content.cases));
-    const texts = new Texts(caller.workspace, this.models, this.blobs);
+    const texts = new Texts(caller.workspace, this.models, this.blobs, this.sealing);
     const cases: Measured[] = [];
-    for (const [i, answer] of resolved.answers.entries()) {
+    for (const [i, { answer, keys }] of resolved.answers.entries()) {
       const expect = content.cases[i]?.expect;
       if (!expect) throw new Error('an answer has no case');
-      cases.push(measure(expect, await observation(answer, texts)));
+      cases.push({ ...measure(expect, await observation(answer, texts)), keys });
       progress(i + 1, total);
     }
     // It may have been retired meanwhile.
@@ -89,6 +91,7 @@ class Texts {
     private readonly workspace: string,
     private readonly models: ReadModels,
     private readonly blobs: BlobStore,
+    private readonly sealing: Sealing,
   ) {}
 
   of(source: string): Promise<string | undefined> {
@@ -98,9 +101,9 @@ class Texts {
   }
 
   private async read(source: string): Promise<string | undefined> {
-    const view = await this.models.read((reads) => sourceView(reads, this.workspace, source));
-    const bytes = view && (await this.blobs.getBlob(view.sha256));
-    if (!bytes || sha256(bytes) !== view.sha256) return undefined;
+    const name = await this.models.read((reads) => sourceText(reads, this.workspace, source));
+    const bytes = name && (await this.sealing.read(this.blobs, name));
+    if (!bytes || bytes === 'erased' || sha256(bytes) !== name.sha256) return undefined;
     return Buffer.from(bytes).toString('utf8');
   }
 }

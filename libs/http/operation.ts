@@ -23,23 +23,33 @@ import { shapeOf, type JsonSchema } from '#kernel/shape.js';
 import { PROBLEM_SCHEMA, problemStatuses } from './problem.js';
 
 type Dto = new () => object;
+
+/** An answer that is no JSON. */
+export class Raw {
+  constructor(readonly mediaType: string) {}
+}
+
 /** What the OpenAPI decorators take for a schema. */
 type ApiSchema =
   Exclude<Parameters<typeof ApiBody>[0], { type: unknown }> extends { schema: infer S } ? S : never;
 
 const api = (schema: unknown): ApiSchema => schema as ApiSchema;
 
-/** A route with its place in `/openapi.json`: path parameters, then query (GET) or body (POST), all from the one DTO class. */
+/**
+ * A route with its place in `/openapi.json`: path parameters, then query (GET) or body (POST), all from the one DTO class. `*path` at the
+ * end of a path is the rest of it, slashes included.
+ */
 export function Operation(
   method: 'GET' | 'POST',
   path: string,
   summary: string,
   input: Dto,
-  output: Dto,
+  output: Dto | Raw,
   status = 200,
 ): MethodDecorator {
   const { schema } = shapeOf(input);
-  const inPath = [...path.matchAll(/:(\w+)/g)].map((m) => m[1] ?? '');
+  const route = path.replace(/\*path$/, '*');
+  const inPath = [...path.matchAll(/[:*](\w+)/g)].map((m) => m[1] ?? '');
   const rest = Object.entries(schema.properties).filter(([name]) => !inPath.includes(name));
   const required = (schema.required ?? []).filter((name) => !inPath.includes(name));
   const parameters = [
@@ -51,13 +61,13 @@ export function Operation(
       ? [ApiBody({ schema: api({ ...schema, properties: Object.fromEntries(rest), required }) })]
       : [];
   return applyDecorators(
-    method === 'GET' ? Get(path) : Post(path),
+    method === 'GET' ? Get(route) : Post(route),
     HttpCode(status),
     ApiBearerAuth(),
     ApiOperation({ summary, operationId: `${method.toLowerCase()}_${path.replace(/\W+/g, '_')}` }),
     ...parameters,
     ...body,
-    ApiResponse({ status, description: 'Done.', schema: api(shapeOf(output).schema) }),
+    ApiResponse({ status, description: 'Done.', ...contentOf(output) }),
     ...problemStatuses(method).map((code) =>
       ApiResponse({
         status: code,
@@ -66,6 +76,11 @@ export function Operation(
       }),
     ),
   );
+}
+
+function contentOf(output: Dto | Raw) {
+  if (!(output instanceof Raw)) return { schema: api(shapeOf(output).schema) };
+  return { content: { [output.mediaType]: { schema: { type: 'string', format: 'binary' } } } };
 }
 
 function query(name: string, schema: JsonSchema, required: boolean): MethodDecorator {
@@ -77,7 +92,8 @@ function query(name: string, schema: JsonSchema, required: boolean): MethodDecor
 export const Input = createParamDecorator((dto: Dto, context: ExecutionContext): object => {
   const request = context.switchToHttp().getRequest<FastifyRequest>();
   const shape = shapeOf(dto);
-  const params = request.params as Record<string, string>;
+  const { '*': rest, ...named } = request.params as Record<string, string>;
+  const params = rest === undefined ? named : { ...named, path: rest };
   if (request.method === 'GET')
     return shape.parse({
       ...fromQuery(request.query as Record<string, unknown>, shape.schema.properties),

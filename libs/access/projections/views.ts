@@ -14,6 +14,13 @@ export function workspaceView(reads: Reads, id: string): WorkspaceView {
   return reads.memo(`workspace ${id}`, () => readWorkspace(reads, id));
 }
 
+/** Every workspace of the ledger, in the order in which they were made. */
+export function everyWorkspace(reads: Reads): { id: string; name: string }[] {
+  return reads
+    .all('SELECT id, name FROM access_workspace ORDER BY position')
+    .map((row) => ({ id: row['id'] as string, name: row['name'] as string }));
+}
+
 function readWorkspace(reads: Reads, id: string): WorkspaceView {
   const row = reads.get(
     `SELECT w.name, w.zone, w.answer_capture, o.id AS organisation, o.name AS organisation_name, o.mode, o.four_eyes, o.approver_names

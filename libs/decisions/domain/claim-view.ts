@@ -1,4 +1,5 @@
 import type { Json } from '#kernel/json.js';
+import { whenMs } from '#kernel/time.js';
 import type { Validity } from './claim.js';
 import type { Evidence, Relation, Scope } from './topic.events.js';
 
@@ -51,6 +52,8 @@ export interface ClaimView {
     atOnce?: true;
   })[];
   confirmations: (Fact & { decision_id: string; evidence: Evidence[] })[];
+  /** The erasure that took its words. Known as soon as it is done: it is no fact of the decision's own history. */
+  erased?: { erasure: string; at: string; reason: string };
 }
 
 export type EndKind = 'superseded' | 'revoked' | 'rejected' | 'retracted' | 'confirming';
@@ -93,4 +96,10 @@ export function everHeld({ approval, ends }: Pick<ClaimView, 'approval' | 'ends'
   if (!approval) return false;
   const atOnce = ends.filter((e) => e.atOnce).map((e) => e.fromMs);
   return approval.startMs < Math.min(approval.endMs, ...atOnce);
+}
+
+/** When it was decided: as its source says, read in `zone`, else when it was approved here. Undefined for what is neither, as far as known. */
+export function decidedMs(claim: ClaimView, known: Known, zone: string): number | undefined {
+  if (claim.decided_at !== undefined) return whenMs(claim.decided_at, zone);
+  return claim.approval && seen(claim.approval, known) ? claim.approval.ms : undefined;
 }

@@ -1,4 +1,5 @@
 import { canonicalJson, sha256 } from '#kernel/json.js';
+import { isHidden } from '#kernel/sealing.js';
 import { foldName } from '#kernel/text.js';
 import { FLAT, type IsWithin } from './hierarchy.js';
 import type { Proposed, Scope } from './topic.events.js';
@@ -66,8 +67,34 @@ export function within(inner: Validity, outer: Validity): boolean {
   return outer.startMs <= inner.startMs && inner.endMs <= outer.endMs;
 }
 
-/** What a claim says, in comparable form: its value where it has one, else its statement. */
-export function meaningOf(claim: Pick<Proposed, 'statement' | 'value'>): string {
+/** What documents are told apart by where their names may be erased. */
+export function documentKey(document: string): string {
+  return sha256(document);
+}
+
+export function documentKeyOf({
+  document,
+  document_key,
+}: Pick<Proposed, 'document' | 'document_key'>): string | undefined {
+  return document_key ?? (document === undefined ? undefined : documentKey(document));
+}
+
+/** True for a claim whose words were erased, or are sealed for this reader. */
+export function isUnread({ statement, value }: Pick<Proposed, 'statement' | 'value'>): boolean {
+  return isHidden(statement) || isHidden(value);
+}
+
+/** In place of the meaning of a claim that cannot be read. */
+export function unread(id: string): string {
+  return `unread ${id}`;
+}
+
+/**
+ * What a claim says, in comparable form: its value where it has one, else its statement. One that cannot be read says the same as none
+ * but itself.
+ */
+export function meaningOf(claim: Pick<Proposed, 'decision_id' | 'statement' | 'value'>): string {
+  if (isUnread(claim)) return unread(claim.decision_id);
   return claim.value === undefined
     ? `statement ${foldName(claim.statement)}`
     : `value ${canonicalJson(claim.value)}`;
@@ -75,7 +102,10 @@ export function meaningOf(claim: Pick<Proposed, 'statement' | 'value'>): string 
 
 /** Hash of everything that a reviewer inspects and approves. */
 export function contentHash(
-  claim: Omit<Proposed, 'decision_id' | 'content_hash' | 'reasons' | 'proposed_by' | 'origin'>,
+  claim: Omit<
+    Proposed,
+    'decision_id' | 'content_hash' | 'reasons' | 'proposed_by' | 'origin' | 'keys' | 'document_key'
+  >,
 ): string {
   return sha256(canonicalJson(claim));
 }

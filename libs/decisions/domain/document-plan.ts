@@ -1,4 +1,4 @@
-import { contentHash, topicId } from './claim.js';
+import { contentHash, documentKey, topicId } from './claim.js';
 import { readDocumentSet, type DecisionDocument, type DocumentSet } from './document-set.js';
 import {
   byTopic,
@@ -31,7 +31,8 @@ export function planIngestion(
 export function replacingOwnHead(planned: PlannedClaim, topic: Topic): PlannedClaim {
   const { document, decision_id } = planned.claim;
   if (document === undefined || topic.decisions.has(decision_id)) return planned;
-  const own = [...topic.heads].filter((id) => topic.decisions.get(id)?.document === document);
+  const key = documentKey(document);
+  const own = [...topic.heads].filter((id) => topic.decisions.get(id)?.documentKey === key);
   const supersedes = [...new Set([...planned.claim.supersedes, ...own])];
   if (own.length === 0) return planned;
   return { ...planned, claim: withLinks(planned, supersedes, planned.claim.relations) };
@@ -63,10 +64,11 @@ function planDocuments(
   governor: boolean,
 ): Plan {
   const set = readDocumentSet(paths.map((path, i) => ({ path, text: texts[i] ?? '' })));
+  const personal = new Set(paths.filter((_, i) => manifest.sources[i]?.subject !== undefined));
   const reading: Reading = {
     set,
     byPath: new Map(set.decisions.map((d) => [d.path, d])),
-    topicOf: topicsOfLines(set, manifest.collection),
+    topicOf: topicsOfLines(set, manifest.collection, personal),
     ring: new Set(set.findings.filter((f) => f.kind === 'ring').flatMap((f) => f.documents)),
     approved: new Map(),
     governor,
@@ -87,18 +89,29 @@ function planDocuments(
   };
 }
 
-/** A line of decisions is one topic: its id comes from the path of its first document, its name from that document's title. */
-function topicsOfLines(set: DocumentSet, collection: string): Reading['topicOf'] {
+/**
+ * A line of decisions is one topic: its id comes from the path of its first document, its name from that document's title. Names of topics
+ * are stored in clear, so the title of a document about somebody (`personal`) is none: its path without the ending is.
+ */
+function topicsOfLines(
+  set: DocumentSet,
+  collection: string,
+  personal: ReadonlySet<string>,
+): Reading['topicOf'] {
   const byPath = new Map(set.decisions.map((d) => [d.path, d]));
   return new Map(
     set.lines.flatMap((line) => {
       const first = line.documents[0] ?? '';
+      const stem = first.replace(/\.[^./]+$/, '');
       const topic = {
-        id: topicId(`${collection}/${first.replace(/\.[^./]+$/, '')}`),
-        name: line.name,
+        id: topicId(`${collection}/${stem}`),
+        name: personal.has(first) ? stem : line.name,
         aliases: line.documents.flatMap((path) => {
           const document = byPath.get(path);
-          return document ? [document.title, ...document.identifiers] : [];
+          if (!document) return [];
+          return personal.has(path)
+            ? document.identifiers
+            : [document.title, ...document.identifiers];
         }),
       };
       return line.documents.map((path) => [path, topic] as const);

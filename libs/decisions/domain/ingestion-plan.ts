@@ -19,6 +19,10 @@ export interface Manifest {
 export interface ManifestSource {
   source_id: string;
   sha256: string;
+  /** Blob of the sealed text; with the ids of its keys. Both absent where nothing is sealed. */
+  blob?: string;
+  keys?: string[];
+  subject?: string;
   bytes: number;
   title: string;
   type: string;
@@ -60,6 +64,21 @@ export interface Plan {
   findings: FindingData[];
 }
 
+/** Keys of what was read from the document `index` of a folder, or of the one source. */
+export function keysOfRecord({ paths, sources }: Manifest, index: number): string[] {
+  return sources[paths ? index : 0]?.keys ?? [];
+}
+
+/** Keys of what findings tell of: those of the documents that they name, or all. */
+export function keysOfFindings(
+  { paths, sources }: Manifest,
+  findings: readonly FindingData[],
+): string[] {
+  const places = findings.flatMap((f) => f.documents.map((name) => paths?.indexOf(name) ?? -1));
+  const named = places.includes(-1) ? sources : places.flatMap((i) => sources[i] ?? []);
+  return [...new Set(named.flatMap((source) => source.keys ?? []))];
+}
+
 /** Topic that holds the candidates of one ingestion, or those taken from one text, which name none; it is no topic that can be asked about. */
 export function unassignedTopic(of: string): string {
   return `~${of}`;
@@ -71,7 +90,13 @@ export function isUnassigned(topic: string): boolean {
 
 export type Said = Omit<
   Proposed,
-  'decision_id' | 'content_hash' | 'reasons' | 'proposed_by' | 'origin'
+  | 'decision_id'
+  | 'content_hash'
+  | 'reasons'
+  | 'proposed_by'
+  | 'origin'
+  | 'keys'
+  | 'document_key'
 >;
 
 export function claimOf(

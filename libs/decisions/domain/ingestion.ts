@@ -9,7 +9,7 @@ export type Ingestion =
       content: string;
       total: number;
       /** Blob with what a further reader found, once it has read. */
-      reading?: string;
+      reading?: { sha256: string; blob?: string | undefined };
       /** Records whose outcome is known, each in its topic. */
       done: Set<string>;
       counts: { stored: number; skipped: number; queued: number };
@@ -17,9 +17,14 @@ export type Ingestion =
 
 export type IngestionCommand =
   | { type: 'Submit'; submission: Submitted }
-  | { type: 'Extract'; by: string; reading: string; records: number }
+  | {
+      type: 'Extract';
+      by: string;
+      reading: { sha256: string; blob?: string | undefined };
+      records: number;
+    }
   | { type: 'Report'; outcomes: readonly OutcomeEvent[] }
-  | { type: 'Complete'; findings: readonly FindingData[] };
+  | { type: 'Complete'; findings: readonly FindingData[]; keys: readonly string[] };
 
 type Extract = IngestionCommand & { type: 'Extract' };
 
@@ -33,7 +38,10 @@ function decide(command: IngestionCommand, job: Ingestion): IngestionEvent[] {
       return command.outcomes.filter((o) => !job.done.has(keyOf(o.data)));
     case 'Complete':
       return [
-        { type: 'IngestionCompleted', data: { ...job.counts, findings: [...command.findings] } },
+        {
+          type: 'IngestionCompleted',
+          data: { ...job.counts, findings: [...command.findings], keys: [...command.keys] },
+        },
       ];
     default:
       return unreachable(command);
@@ -41,7 +49,9 @@ function decide(command: IngestionCommand, job: Ingestion): IngestionEvent[] {
 }
 
 function extracted({ by, reading, records }: Extract): IngestionEvent {
-  return { type: 'IngestionExtracted', data: { by, reading_sha256: reading, records } };
+  const { sha256, blob } = reading;
+  const sealed = blob === undefined ? {} : { reading_blob: blob };
+  return { type: 'IngestionExtracted', data: { by, reading_sha256: sha256, ...sealed, records } };
 }
 
 /** The same content under the same key is the same job (B01); other content is refused (B02). */
@@ -78,7 +88,7 @@ function evolve(job: Ingestion, event: IngestionEvent): Ingestion {
   if (job.status === 'absent') return job;
   switch (event.type) {
     case 'IngestionExtracted':
-      job.reading = event.data.reading_sha256;
+      job.reading = { sha256: event.data.reading_sha256, blob: event.data.reading_blob };
       job.total += event.data.records;
       return job;
     case 'IngestionRecordStored':

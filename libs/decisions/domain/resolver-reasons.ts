@@ -1,4 +1,4 @@
-import { meaningOf } from './claim.js';
+import { isUnread, meaningOf } from './claim.js';
 import { seen, type ClaimView, type Known } from './claim-view.js';
 
 /** Decisions that a reason names one by one. */
@@ -18,6 +18,8 @@ export function since(claim: ClaimView, others: readonly ClaimView[], excerpts: 
     : `${approved}; no effective date is stated, so it counts from its approval`;
   const supported = `supported by ${excerpts} verified excerpt${excerpts === 1 ? '' : 's'}`;
   if (others.length === 0) return `One approved decision holds, ${from}, ${supported}.`;
+  if ([claim, ...others].some(isUnread))
+    return `${others.length + 1} approved decisions hold side by side, and what some of them say cannot be read any more: ${claim.decision_id}, ${from}, ${supported}, and ${idsOf(others)}. All of them apply.`;
   const alike = others.every((c) => meaningOf(c) === meaningOf(claim));
   return alike
     ? `${others.length + 1} approved decisions say the same; ${claim.decision_id} is ${from}, ${supported}. The same is said by ${idsOf(others)}.`

@@ -1,4 +1,4 @@
-import { compareScopes, covers, meaningOf } from './claim.js';
+import { compareScopes, covers, isUnread, meaningOf } from './claim.js';
 import {
   evidenceOf,
   everHeld,
@@ -61,7 +61,7 @@ export function resolve(question: Question): Resolution {
   if (!first) return { ...nothing(claims, inForce, question), ...rest };
   const compatible = compatiblePairs(question);
   const contradicting = pairsOf(narrowest.map((c) => c.decision_id)).some(
-    ([a, b]) => !compatible.has(pairOf(a, b)) && meaning(narrowest, a) !== meaning(narrowest, b),
+    ([a, b]) => !compatible.has(pairOf(a, b)) && differ(narrowest, a, b, question),
   );
   if (contradicting)
     return {
@@ -77,9 +77,18 @@ function byApproval(a: ClaimView, b: ClaimView): number {
   return (a.approval?.position ?? 0) - (b.approval?.position ?? 0);
 }
 
-function meaning(claims: readonly ClaimView[], id: string): string | undefined {
-  const claim = claims.find((c) => c.decision_id === id);
-  return claim && meaningOf(claim);
+/** Of what cannot be read any more the conflicts tell that were opened while it could: an erasure changes nothing that stands. */
+function differ(
+  claims: readonly ClaimView[],
+  a: string,
+  b: string,
+  { conflicts, known }: Question,
+): boolean {
+  const [one, other] = [a, b].map((id) => claims.find((c) => c.decision_id === id));
+  if (!one || !other) return true;
+  if (isUnread(one) || isUnread(other))
+    return conflicts.some((c) => isOpen(c, known) && c.claims.includes(a) && c.claims.includes(b));
+  return meaningOf(one) !== meaningOf(other);
 }
 
 /** Pairs that a governor found not to be incompatible, as far as was known. */

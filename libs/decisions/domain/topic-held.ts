@@ -1,22 +1,26 @@
+import { isHidden } from '#kernel/sealing.js';
+import { unread } from './claim.js';
 import { FOREVER, isoMs } from '#kernel/time.js';
-import { isApproved, type Approved, type Decision } from './topic-state.js';
+import { isApproved, saysNothing, type Approved, type Decision } from './topic-state.js';
 import type { TopicEvent } from './topic.events.js';
 
 export type HeldData = Extract<TopicEvent, { type: 'TopicAbsorbed' }>['data']['decisions'][number];
 
 /** A decision as an event carries it. */
 export function dataOf(decision: Decision): HeldData {
-  const { effectiveFrom, effectiveTo, decidedAt, document } = decision;
+  const { effectiveFrom, effectiveTo, decidedAt, documentKey } = decision;
   return {
     decision_id: decision.id,
     meaning: decision.meaning,
+    // Of an erased one there is nothing left to seal.
+    ...(decision.keys.length === 0 || saysNothing(decision) ? {} : { keys: [...decision.keys] }),
     scope: decision.scope,
     content_hash: decision.contentHash,
     supersedes: [...decision.supersedes],
     ...(effectiveFrom === undefined ? {} : { effective_from: effectiveFrom }),
     ...(effectiveTo === undefined ? {} : { effective_to: effectiveTo }),
     ...(decidedAt === undefined ? {} : { decided_at: decidedAt }),
-    ...(document === undefined ? {} : { document }),
+    ...(documentKey === undefined ? {} : { document_key: documentKey }),
     origin: decision.origin,
     proposed_by: decision.proposedBy,
     status: decision.status,
@@ -40,7 +44,8 @@ function byOf(decision: Decision): { by?: string } {
 export function heldFrom(data: HeldData): Decision {
   const held = {
     id: data.decision_id,
-    meaning: data.meaning,
+    meaning: isHidden(data.meaning) ? unread(data.decision_id) : data.meaning,
+    keys: data.keys ?? [],
     scope: data.scope,
     contentHash: data.content_hash,
     supersedes: data.supersedes,
@@ -48,7 +53,7 @@ export function heldFrom(data: HeldData): Decision {
     effectiveTo: data.effective_to,
     decidedAt: data.decided_at,
     origin: data.origin,
-    document: data.document,
+    documentKey: data.document_key,
     proposedBy: data.proposed_by,
   };
   const span = {

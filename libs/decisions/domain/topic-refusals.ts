@@ -34,13 +34,13 @@ export function staleRevision(topic: Topic, inspected: string, present: Decision
 const COMPARED = {
   meaning: 'statement or value',
   scope: 'scope',
-  document: 'document',
+  documentKey: 'document',
   effectiveFrom: 'effective_from',
   effectiveTo: 'effective_to',
   decidedAt: 'decided_at',
   supersedes: 'supersedes',
 } as const satisfies Partial<Record<keyof Held, string>>;
-const NAMED_ONLY: readonly string[] = ['meaning', 'scope', 'document'];
+const NAMED_ONLY: readonly string[] = ['meaning', 'scope', 'documentKey'];
 
 function differences(before: Held, now: Held): { path: string; problem: string }[] {
   return Object.entries(COMPARED).flatMap(([key, path]) => {
@@ -58,9 +58,20 @@ function shown(value: unknown): string {
   return value === undefined ? 'absent' : JSON.stringify(value);
 }
 
+/** Nobody approves what nobody can inspect. */
+export function unreadable(id: string): Refusal {
+  return new Refusal('conflict', 'decision_erased', `what ${id} says was erased`, {
+    path: 'decision_id',
+    issues: [{ path: 'decision_id', problem: 'has no words left that could be approved' }],
+    fix: 'reject or retract it',
+  });
+}
+
+export const FOUR_EYES = 'four_eyes_required';
+
 /** QO-12: a second person is wanted, and this is the first one again. */
 export function fourEyesRequired(path: string, id: string): Refusal {
-  return new Refusal('forbidden', 'four_eyes_required', `${id} was proposed by you`, {
+  return new Refusal('forbidden', FOUR_EYES, `${id} was proposed by you`, {
     path,
     issues: [{ path, problem: 'this organisation wants another person than the proposer' }],
     fix: 'ask another governor of the workspace',

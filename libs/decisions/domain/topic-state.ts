@@ -1,6 +1,6 @@
 import { unreachable } from '#kernel/decider.js';
 import { BEGINNING, FOREVER } from '#kernel/time.js';
-import { meaningOf, type Validity } from './claim.js';
+import { documentKeyOf, meaningOf, unread, type Validity } from './claim.js';
 import type { IsWithin } from './hierarchy.js';
 import type { Proposed, Scope, TopicEvent } from './topic.events.js';
 
@@ -8,6 +8,8 @@ import type { Proposed, Scope, TopicEvent } from './topic.events.js';
 export interface Held {
   id: string;
   meaning: string;
+  /** Ids of the keys that seal what it says. */
+  keys: readonly string[];
   scope: Scope;
   contentHash: string;
   supersedes: readonly string[];
@@ -15,7 +17,7 @@ export interface Held {
   effectiveTo: string | undefined;
   decidedAt: string | undefined;
   origin: string;
-  document: string | undefined;
+  documentKey: string | undefined;
   proposedBy: string;
 }
 
@@ -81,6 +83,7 @@ export function heldOf(claim: Proposed): Decision {
   return {
     id: claim.decision_id,
     meaning: meaningOf(claim),
+    keys: claim.keys ?? [],
     scope: claim.scope,
     contentHash: claim.content_hash,
     supersedes: claim.supersedes,
@@ -88,10 +91,15 @@ export function heldOf(claim: Proposed): Decision {
     effectiveTo: claim.effective_to,
     decidedAt: claim.decided_at,
     origin: claim.origin,
-    document: claim.document,
+    documentKey: documentKeyOf(claim),
     proposedBy: claim.proposed_by,
     status: 'candidate',
   };
+}
+
+/** True for a decision whose words were erased. */
+export function saysNothing({ id, meaning }: Held): boolean {
+  return meaning === unread(id);
 }
 
 export type MergeEvent = Extract<TopicEvent, { type: 'TopicMerged' | 'TopicAbsorbed' }>;

@@ -3,10 +3,17 @@ import { FOREVER, isoMs } from '#kernel/time.js';
 import { compareScopes, overlap, within, type Validity } from './claim.js';
 import { FLAT } from './hierarchy.js';
 import { openedBy, settledBy } from './topic-conflict.js';
-import { fourEyesRequired, ring, staleRevision, unknownTarget } from './topic-refusals.js';
+import {
+  fourEyesRequired,
+  ring,
+  staleRevision,
+  unknownTarget,
+  unreadable,
+} from './topic-refusals.js';
 import {
   holdingAfter,
   isApproved,
+  saysNothing,
   type Approval,
   type Approved,
   type Decision,
@@ -21,6 +28,7 @@ export function approve(command: Approval, topic: Topic, decision: Decision): To
     throw staleRevision(topic, command.contentHash, decision);
   if (command.fourEyes !== undefined && command.fourEyes === decision.proposedBy)
     throw fourEyesRequired('decision_id', decision.id);
+  if (saysNothing(decision)) throw unreadable(decision.id);
   const written = validityFrom(command, decision);
   const stated = [...new Set(command.supersedes ?? decision.supersedes)].map((id) =>
     supersedable(topic, decision.id, id, command.supersededBy),
@@ -47,7 +55,7 @@ export function approve(command: Approval, topic: Topic, decision: Decision): To
 
 /** Ends an approved decision without a successor (QO-27). What it superseded stays superseded. */
 export function revoke(
-  command: { reason: string; from?: string | undefined } & Timing,
+  command: { reason: string; from?: string | undefined; fourEyes?: string | undefined } & Timing,
   topic: Topic,
   decision: Decision,
 ): TopicEvent[] {
@@ -66,6 +74,11 @@ export function revoke(
     },
     command,
   );
+  // Else whoever may not let his own claim prevail would revoke the other one instead.
+  const own = settled
+    .flatMap((e) => (e.type === 'ConflictResolved' ? (e.data.winner ?? []) : []))
+    .find((id) => topic.decisions.get(id)?.proposedBy === command.fourEyes);
+  if (own !== undefined) throw fourEyesRequired('decision_id', own);
   return [revoked, ...settled];
 }
 

@@ -1,7 +1,13 @@
+import { sha256, type Json } from '#kernel/json.js';
 import { t, type Static } from '#kernel/schema.js';
 import { codec, type EventOf } from '#kernel/vocabulary.js';
 
 const scope = t.Record(t.String(), t.String());
+
+/** Ids of the keys that seal the personal text of an event; absent in version 1, and where nothing is sealed. */
+const keys = t.Optional(t.Array(t.String()));
+/** Version 1 had no keys, and nothing was sealed. */
+const upcasts = { 1: (data: Json) => data };
 
 const evidence = t.Object({
   source_id: t.String(),
@@ -21,13 +27,15 @@ const relation = t.Object({
 const held = t.Object({
   decision_id: t.String(),
   meaning: t.String(),
+  keys,
   scope,
   content_hash: t.String(),
   supersedes: t.Array(t.String()),
   effective_from: t.Optional(t.String()),
   effective_to: t.Optional(t.String()),
   decided_at: t.Optional(t.String()),
-  document: t.Optional(t.String()),
+  /** SHA-256 of the document's name. */
+  document_key: t.Optional(t.String()),
   origin: t.String(),
   proposed_by: t.String(),
   status: t.Union([
@@ -63,7 +71,7 @@ const vocabulary = {
   },
   /** The decisions and conflicts of a merged topic, for the one that decides about them from now on. In parts where they are many. */
   TopicAbsorbed: {
-    version: 1,
+    version: 2,
     schema: t.Object({
       topic: t.String(),
       /** Topics that had been merged into it before. */
@@ -83,9 +91,11 @@ const vocabulary = {
       /** True: another part follows, and nothing of it counts before the last one. */
       more: t.Boolean(),
     }),
+    upcasts: { 1: absorbedWithKeys },
+    personal: ['decisions.*.meaning'],
   },
   DecisionProposed: {
-    version: 1,
+    version: 2,
     schema: t.Object({
       decision_id: t.String(),
       statement: t.String(),
@@ -96,6 +106,8 @@ const vocabulary = {
       decided_at: t.Optional(t.String()),
       /** `<collection>/<path>` of the document whose decision it is. */
       document: t.Optional(t.String()),
+      /** SHA-256 of that name. */
+      document_key: t.Optional(t.String()),
       /** Decisions of this topic that it would replace once approved. */
       supersedes: t.Array(t.String()),
       /** Ties that retire nothing. */
@@ -109,10 +121,13 @@ const vocabulary = {
       proposed_by: t.String(),
       /** `<ingestion job>#<record>` that brought it. */
       origin: t.String(),
+      keys,
     }),
+    upcasts,
+    personal: ['statement', 'value', 'document', 'evidence.*.excerpt'],
   },
   DecisionApproved: {
-    version: 1,
+    version: 2,
     schema: t.Object({
       decision_id: t.String(),
       content_hash: t.String(),
@@ -123,44 +138,60 @@ const vocabulary = {
       starts_at: t.String(),
       ends_at: t.Optional(t.String()),
       supersedes: t.Array(t.String()),
+      keys,
     }),
+    upcasts,
+    remarks: ['reason'],
   },
   DecisionConfirmed: {
-    version: 1,
+    version: 2,
     schema: t.Object({
       /** The head that stays. */
       decision_id: t.String(),
       /** The candidate that says the same and ends hereby; its evidence is added to the head's. */
       by: t.String(),
       reason: t.String(),
+      keys,
     }),
+    upcasts,
+    remarks: ['reason'],
   },
   DecisionSuperseded: {
-    version: 1,
+    version: 2,
     schema: t.Object({
       decision_id: t.String(),
       by: t.String(),
       ends_at: t.String(),
       /** Why, where it lost a conflict; else the approval of `by` says it. */
       reason: t.Optional(t.String()),
+      keys,
     }),
+    upcasts,
+    remarks: ['reason'],
   },
   DecisionRejected: {
-    version: 1,
-    schema: t.Object({ decision_id: t.String(), reason: t.String() }),
+    version: 2,
+    schema: t.Object({ decision_id: t.String(), reason: t.String(), keys }),
+    upcasts,
+    remarks: ['reason'],
   },
   DecisionRetracted: {
-    version: 1,
+    version: 2,
     schema: t.Object({
       decision_id: t.String(),
       reason: t.String(),
       /** The candidate that the same proposer put in its place: the same document with another text. */
       replaced_by: t.Optional(t.String()),
+      keys,
     }),
+    upcasts,
+    remarks: ['reason'],
   },
   DecisionRevoked: {
-    version: 1,
-    schema: t.Object({ decision_id: t.String(), reason: t.String(), ends_at: t.String() }),
+    version: 2,
+    schema: t.Object({ decision_id: t.String(), reason: t.String(), ends_at: t.String(), keys }),
+    upcasts,
+    remarks: ['reason'],
   },
   ConflictOpened: {
     version: 1,
@@ -172,19 +203,36 @@ const vocabulary = {
     }),
   },
   ConflictResolved: {
-    version: 1,
+    version: 2,
     schema: t.Object({
       conflict_id: t.String(),
       winner: t.Optional(t.String()),
       reason: t.String(),
+      /** Of all claims of the conflict. */
+      keys,
     }),
+    upcasts,
+    remarks: ['reason'],
   },
   /** The claims are not incompatible: they hold side by side from now on, and no conflict opens between any two of them again. */
   ConflictDismissed: {
-    version: 1,
-    schema: t.Object({ conflict_id: t.String(), reason: t.String() }),
+    version: 2,
+    schema: t.Object({ conflict_id: t.String(), reason: t.String(), keys }),
+    upcasts,
+    remarks: ['reason'],
   },
 } as const;
+
+/** Version 1 told documents apart by their names. */
+function absorbedWithKeys(data: Json): Json {
+  const { decisions, ...rest } = data as { decisions: Record<string, Json>[] };
+  return {
+    ...rest,
+    decisions: decisions.map(({ document, ...held }) =>
+      typeof document === 'string' ? { ...held, document_key: sha256(document) } : held,
+    ),
+  };
+}
 
 export const topicCodec = codec(vocabulary);
 export type TopicVocabulary = typeof vocabulary;

@@ -1,7 +1,9 @@
 import { unreachable, type Decider } from '#kernel/decider.js';
 import { Refusal } from '#kernel/refusal.js';
+import { documentKeyOf } from './claim.js';
 import { decideConflict, type ConflictCommand } from './topic-conflict.js';
 import { decideMerge, evolveTopic, refuseMerged, type MergeCommand } from './topic-merge.js';
+import { withKeys } from './topic-keys.js';
 import { ring, staleRevision, unknownTarget } from './topic-refusals.js';
 import { approve, revoke } from './topic-succession.js';
 import { heldOf, type Approval, type Decision, type Timing, type Topic } from './topic-state.js';
@@ -20,11 +22,23 @@ export type TopicCommand =
   | ({ type: 'Approve' } & Approval)
   | { type: 'Reject'; decisionId: string; reason: string }
   | { type: 'Retract'; decisionId: string; reason: string }
-  | ({ type: 'Revoke'; decisionId: string; reason: string; from?: string | undefined } & Timing)
+  | ({
+      type: 'Revoke';
+      decisionId: string;
+      reason: string;
+      from?: string | undefined;
+      /** The principal who revokes, where the organisation wants four eyes: no conflict ends in favour of what he proposed. */
+      fourEyes?: string | undefined;
+    } & Timing)
   | ConflictCommand
   | MergeCommand;
 
 function decide(command: TopicCommand, topic: Topic): TopicEvent[] {
+  const arriving = command.type === 'Absorb' ? command.from.decisions : undefined;
+  return withKeys(decided(command, topic), topic, arriving);
+}
+
+function decided(command: TopicCommand, topic: Topic): TopicEvent[] {
   if (command.type !== 'Merge') refuseMerged(topic);
   switch (command.type) {
     case 'Propose':
@@ -98,9 +112,10 @@ function name(
 
 /** B43: a document that its proposer changed while it waited. What was inspected of it before cannot be approved any more. */
 function replaced(claim: Proposed, topic: Topic): TopicEvent[] {
-  if (claim.document === undefined) return [];
+  const key = documentKeyOf(claim);
+  if (key === undefined) return [];
   return [...topic.decisions.values()]
-    .filter((d) => d.status === 'candidate' && d.document === claim.document)
+    .filter((d) => d.status === 'candidate' && d.documentKey === key)
     .filter((d) => d.proposedBy === claim.proposed_by)
     .map(({ id: decision_id }) => ({
       type: 'DecisionRetracted',

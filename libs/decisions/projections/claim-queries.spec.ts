@@ -35,6 +35,10 @@ class Plans implements Reads {
     return true as never;
   }
 
+  collecting<T>(work: () => T) {
+    return { result: work(), keys: [] };
+  }
+
   private note(sql: string, params: readonly Param[]): void {
     const rows = db.all(`EXPLAIN QUERY PLAN ${sql}`, ...params);
     this.of.set(sql.replace(/\s+/g, ' '), rows.map((r) => r['detail']).join('; '));

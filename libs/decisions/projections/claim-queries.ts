@@ -1,9 +1,11 @@
+import { ERASED } from '#kernel/sealing.js';
 import type { Param, Reads } from '#projections/read-database.js';
+import { erasedOf } from '#sources/index.js';
 import { topicOf } from '../domain/claim.js';
 import type { ClaimView, ConflictView, Known } from '../domain/claim-view.js';
 import type { Tally } from './claims.js';
 import { forksAround, knownPosition } from './knowledge.js';
-import { linesOf } from './topics.js';
+import { homeOf, linesOf } from './topics.js';
 
 export function claimTally(reads: Reads, workspace: string): Record<Tally, number> {
   const row = reads.get('SELECT * FROM claim_tally WHERE workspace = ?', workspace);
@@ -14,6 +16,14 @@ export function claimTally(reads: Reads, workspace: string): Record<Tally, numbe
     candidates: n('candidates'),
     open_conflicts: n('open_conflicts'),
   };
+}
+
+/** A claim from its stored body; where its words are gone, with the erasure that took them. */
+export function storedClaim(reads: Reads, workspace: string, body: string): ClaimView {
+  const claim = JSON.parse(body) as ClaimView;
+  if (claim.statement !== ERASED) return claim;
+  const erased = erasedOf(reads, workspace, 'decision', claim.decision_id);
+  return erased ? { ...claim, erased } : claim;
 }
 
 /** How many ended decisions an answer brings along. */
@@ -51,7 +61,7 @@ function claimsOfLine(
   const found = new Map<string, ClaimView>();
   const take = (sql: string, ...params: Param[]): void => {
     for (const row of reads.all(sql, workspace, topic, ...params)) {
-      const claim = JSON.parse(row['body'] as string) as ClaimView;
+      const claim = storedClaim(reads, workspace, row['body'] as string);
       found.set(claim.decision_id, claim);
     }
   };
@@ -175,7 +185,53 @@ export function claimById(
     topicOf(id) ?? topic,
     id,
   );
-  return row && (JSON.parse(row['body'] as string) as ClaimView);
+  return row && storedClaim(reads, workspace, row['body'] as string);
+}
+
+const CLAIMS_PAGE = 200;
+
+/**
+ * Every claim that was in force at some time, of one topic and those merged into it or of the whole workspace, each with the topic in
+ * which it stands as far as was known. A page at a time: a workspace may hold millions.
+ */
+export function* claimsIn(
+  reads: Reads,
+  workspace: string,
+  topic: string | undefined,
+  known: Known,
+): Generator<ClaimView> {
+  const lines = topic === undefined ? undefined : linesOf(reads, workspace, topic, known);
+  let after: readonly [topic: string, id: string] = ['', ''];
+  for (;;) {
+    const rows = reads.all(
+      `SELECT topic, id, body FROM claim WHERE workspace = ? AND (topic, id) > (?, ?) AND +held = 1
+        ${lines === undefined ? '' : 'AND topic IN (SELECT value FROM json_each(?))'}
+        ORDER BY topic, id LIMIT ${CLAIMS_PAGE}`,
+      workspace,
+      ...after,
+      ...(lines === undefined ? [] : [JSON.stringify(lines)]),
+    );
+    for (const claim of bodies<ClaimView>(rows))
+      yield { ...claim, topic: homeOf(reads, workspace, claim.topic, known) };
+    const last = rows.at(-1);
+    if (!last || rows.length < CLAIMS_PAGE) return;
+    after = [last['topic'] as string, last['id'] as string];
+  }
+}
+
+/** One conflict, open or not. It is named after the decision that opened it, which says the topic. */
+export function conflictById(
+  reads: Reads,
+  workspace: string,
+  id: string,
+): ConflictView | undefined {
+  const row = reads.get(
+    'SELECT body FROM conflict WHERE workspace = ? AND topic = ? AND id = ?',
+    workspace,
+    topicOf(id.replace(/\.c\d+$/, '')) ?? '',
+    id,
+  );
+  return row && (JSON.parse(row['body'] as string) as ConflictView);
 }
 
 function bodies<T>(rows: ReturnType<Reads['all']>): T[] {

@@ -15,7 +15,7 @@ import { forkOf } from './knowledge.js';
  */
 export const claims = projection(
   'claims',
-  2,
+  3,
   {
     claim: `CREATE TABLE claim (
       workspace TEXT NOT NULL, topic TEXT NOT NULL, id TEXT NOT NULL,
@@ -45,7 +45,7 @@ export const claims = projection(
   },
   when(topicCodec, {
     DecisionProposed(tables, data, meta) {
-      const { reasons, evidence, relations, ...said } = data;
+      const { reasons, evidence, relations, keys: _keys, document_key: _key, ...said } = data;
       const view = { ...said, topic: lineOf(meta, data.decision_id), evidence, relations, reasons };
       insert(tables, view, meta);
       tally(tables, meta, { decisions: 1, candidates: 1 });

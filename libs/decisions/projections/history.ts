@@ -5,6 +5,7 @@ import { covers } from '../domain/claim.js';
 import { validity, type ClaimView } from '../domain/claim-view.js';
 import { axesOf, type Axes } from './answering.js';
 import { claimsForQuestion } from './claim-queries.js';
+import { isDecidedIn, windowOf, windowView } from './decided.js';
 import type { Found } from './search-engine.js';
 import { namesakes, NOTHING_FOUND, suggestions } from './suggestions.js';
 import { timelinePage } from './timeline.js';
@@ -24,6 +25,8 @@ export function history(
   found: Found = NOTHING_FOUND,
 ): History {
   const axes = axesOf(reads, workspace, input, nowMs);
+  const asked = input.decided_since ?? input.decided_until;
+  const window = asked === undefined ? undefined : windowOf(input, axes, nowMs);
   const named = topicsNamed(reads, workspace, input.topic, axes.known);
   const [topic, ...more] = named;
   if (!topic || more.length > 0)
@@ -41,6 +44,7 @@ export function history(
     known: axes.known,
     scope: input.scope,
     isWithin: axes.ontology.isWithin,
+    ...(window ? { only: (claim) => isDecidedIn(claim, window, axes) } : {}),
   });
   return {
     topic: topic.topic,
@@ -52,6 +56,7 @@ export function history(
       )
       .map((c) => decisionView(c, axes.known, axes.nameOf)),
     timeline: entries,
+    ...(window ? { decided: windowView(window) } : {}),
     ...(entries.length > 0 ? {} : { empty_reason: whyEmpty(input) }),
     candidate_topics: [],
     position: String(position),
@@ -67,6 +72,8 @@ function cursorOf(cursor: string | undefined): number {
 
 function whyEmpty(input: HistoryInput): string {
   if (input.cursor !== undefined) return 'The timeline ends before this cursor.';
+  if (input.decided_since !== undefined || input.decided_until !== undefined)
+    return 'Nothing in this part of the timeline is of a decision that was made in the window asked for.';
   if (input.scope) return 'No decision of this topic covers the scope asked.';
   return 'Nothing was recorded for this topic by the time asked.';
 }

@@ -1,4 +1,5 @@
 import { wrongCursor } from '#kernel/refusal.js';
+import { ERASED } from '#kernel/sealing.js';
 import { projection, when, type Meta } from '#projections/projection.js';
 import type { Reads, Row, Writes } from '#projections/read-database.js';
 import type {
@@ -12,7 +13,7 @@ import { ingestionCodec } from '../domain/ingestion.events.js';
 /** Ingestion jobs and what became of each of their records. */
 export const ingestions = projection(
   'ingestions',
-  1,
+  2,
   {
     ingestion: `CREATE TABLE ingestion (
       workspace TEXT NOT NULL, job TEXT NOT NULL, total INTEGER NOT NULL,
@@ -112,7 +113,7 @@ export function ingestionView(
   const row = reads.get('SELECT * FROM ingestion WHERE workspace = ? AND job = ?', workspace, job);
   if (!row) return undefined;
   const completed = row['completed_at'] as string | null;
-  const all = JSON.parse(row['findings'] as string) as IngestionFinding[];
+  const all = findingsOf(JSON.parse(row['findings'] as string) as IngestionFinding[] | string);
   const after = cursorOf(cursor);
   const rows = after.inFindings ? [] : recordsAfter(reads, workspace, job, after, limit + 1);
   const records = rows.slice(0, limit).map(outcomeOf);
@@ -133,6 +134,12 @@ export function ingestionView(
     ...(completed === null ? {} : { completed_at: completed }),
     ...(next === undefined ? {} : { next_cursor: next }),
   };
+}
+
+/** In place of findings that cannot be read stands one that says so. */
+function findingsOf(stored: IngestionFinding[] | string): IngestionFinding[] {
+  if (typeof stored !== 'string') return stored;
+  return [{ kind: stored === ERASED ? 'erased' : 'sealed', documents: [], detail: stored }];
 }
 
 interface Place {

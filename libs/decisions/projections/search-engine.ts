@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
+import type { TextName } from '#event-store/sealing.js';
 import type { Reads } from '#projections/read-database.js';
-import { QUOTE_MAX, sourceView } from '#sources/index.js';
+import { QUOTE_MAX, sourceText } from '#sources/index.js';
 import { clipped } from '../domain/document-text.js';
 import { passage } from '../domain/ranking-excerpt.js';
 import { feedAfter, type FeedRow } from './search.js';
@@ -61,6 +62,11 @@ export class SearchEngine {
     private readonly reads: Reads,
     /** Stored bytes by their hash; rejects with `TextsUnavailable` where they cannot be had now. */
     private readonly blobs: (hashes: readonly string[]) => Promise<(Uint8Array | undefined)[]>,
+    /** The text of stored bytes. */
+    private readonly opened: (name: TextName, stored: Uint8Array) => Uint8Array | undefined = (
+      _name,
+      stored,
+    ) => stored,
   ) {}
 
   async near(asked: SearchQuestion): Promise<Found> {
@@ -153,14 +159,23 @@ export class SearchEngine {
   private async textsOf(rows: readonly FeedRow[]): Promise<Map<string, string>> {
     const wanted = rows
       .filter((row) => row.kind === 'source')
-      .map((row) => ({ id: row.ref, hash: this.hashOf(row.workspace, row.ref) }));
+      .map((row) => ({ id: row.ref, name: this.textName(row.workspace, row.ref) }));
     if (wanted.length === 0) return new Map();
-    const bytes = await this.blobs(wanted.map((w) => w.hash));
-    return new Map(wanted.map(({ id }, i) => [id, decoded(bytes[i])]));
+    const texts = await this.read(wanted.map((w) => w.name));
+    return new Map(wanted.map(({ id }, i) => [id, texts[i] ?? '']));
   }
 
-  private hashOf(workspace: string, source: string): string {
-    return sourceView(this.reads, workspace, source)?.sha256 ?? '';
+  private textName(workspace: string, source: string): TextName {
+    return sourceText(this.reads, workspace, source) ?? { sha256: '' };
+  }
+
+  /** The part of each text that is searched; nothing of one that is erased. */
+  private async read(names: readonly TextName[]): Promise<string[]> {
+    const stored = await this.blobs(names.map(storedAs));
+    return names.map((name, i) => {
+      const bytes = stored[i];
+      return decoded(bytes && this.opened(name, bytes));
+    });
   }
 
   private async passages(
@@ -168,12 +183,13 @@ export class SearchEngine {
     found: readonly NearSource[],
     weights: ReadonlyMap<string, number>,
   ): Promise<NearPassage[]> {
-    const hashes = found.map((f) => this.hashOf(workspace, f.source_id));
-    const missing = hashes.filter((hash) => !this.kept.has(hash));
-    const bytes = missing.length === 0 ? [] : await this.blobs(missing);
-    for (const [i, hash] of missing.entries()) this.keep(hash, decoded(bytes[i]));
+    const names = found.map((f) => this.textName(workspace, f.source_id));
+    const missing = names.filter((name) => !this.kept.has(storedAs(name)));
+    const texts = missing.length === 0 ? [] : await this.read(missing);
+    for (const [i, name] of missing.entries()) this.keep(storedAs(name), texts[i] ?? '');
     return found.map((source, i) => {
-      const text = this.kept.get(hashes[i] ?? '') ?? '';
+      const name = names[i];
+      const text = (name && this.kept.get(storedAs(name))) ?? '';
       const { start, end } = passage(text, weights, QUOTE_MAX);
       return { ...source, excerpt: text.slice(start, end), start, end };
     });
@@ -188,6 +204,10 @@ export class SearchEngine {
       this.keptLength -= dropped.length;
     }
   }
+}
+
+function storedAs({ blob, sha256 }: TextName): string {
+  return blob ?? sha256;
 }
 
 function unlessUnavailable(error: unknown): false {

@@ -1,3 +1,4 @@
+import { isHidden } from '#kernel/sealing.js';
 import { projection, when, type Meta } from '#projections/projection.js';
 import type { Reads, Writes } from '#projections/read-database.js';
 import { sourceCodec } from '#sources/index.js';
@@ -15,14 +16,14 @@ export interface FeedRow {
   topic: string;
   /** Claim or source. */
   ref: string;
-  /** Names of a topic, words of a claim, title of a source. */
+  /** Names of a topic, words of a claim, title of a source; nothing in place of what cannot be read. */
   text: string;
 }
 
 /** In the order of the log, what the search index is made of (QO-25): it reads on from where it stands, and all of it after a start. */
 export const search = projection(
   'search',
-  2,
+  3,
   {
     search_feed: `CREATE TABLE search_feed (
       position INTEGER PRIMARY KEY, workspace TEXT NOT NULL, kind TEXT NOT NULL, topic TEXT NOT NULL, ref TEXT NOT NULL,
@@ -39,8 +40,7 @@ export const search = projection(
     DecisionProposed(tables, data, meta) {
       const topic = meta.stream.slice(`topic-${meta.workspace}-`.length);
       if (isUnassigned(topic)) return;
-      const quotes = data.evidence.map((e) => e.excerpt).filter((e) => e !== data.statement);
-      const text = [data.statement, ...quotes].join('\n');
+      const text = JSON.stringify([data.statement, ...data.evidence.map((e) => e.excerpt)]);
       add(tables, meta, 'claim', { topic, ref: data.decision_id, text });
     },
     DecisionApproved(tables, data, meta) {
@@ -99,8 +99,15 @@ export function feedAfter(reads: Reads, position: number, limit: number): FeedRo
     kind: row['kind'] as FeedKind,
     topic: row['topic'] as string,
     ref: row['ref'] as string,
-    text: row['text'] as string,
+    text: textOf(row['kind'] as FeedKind, row['text'] as string),
   }));
+}
+
+/** Of a claim the statement, and quotes that say more; stored as a list, because each may be sealed by itself. */
+function textOf(kind: FeedKind, stored: string): string {
+  const [first = '', ...quotes] = kind === 'claim' ? (JSON.parse(stored) as string[]) : [stored];
+  const said = [first, ...quotes.filter((quote) => quote !== first)];
+  return said.filter((text) => !isHidden(text)).join('\n');
 }
 
 export function feedAt(reads: Reads, position: number): Pick<FeedRow, 'topic' | 'ref'> | undefined {

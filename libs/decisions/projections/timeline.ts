@@ -1,5 +1,7 @@
+import { ERASED } from '#kernel/sealing.js';
 import { projection, when, type Meta } from '#projections/projection.js';
 import type { Reads, Writes } from '#projections/read-database.js';
+import { erasedOf } from '#sources/index.js';
 import type { TimelineEntry } from '../contract.js';
 import type { ClaimView, Known } from '../domain/claim-view.js';
 import { covers, topicOf as lineOf } from '../domain/claim.js';
@@ -141,6 +143,8 @@ export function timelinePage(
     known: Known;
     scope: Scope | undefined;
     isWithin: IsWithin;
+    /** What else is wanted of a decision, for its entries to be shown. */
+    only?: (claim: ClaimView) => boolean;
   },
 ): TimelinePage {
   const lines = linesOf(reads, workspace, topic, page.known);
@@ -158,13 +162,23 @@ export function timelinePage(
   );
   const shown = rows.slice(0, page.limit);
   const last = shown.at(-1)?.['position'] as number | undefined;
+  const { only } = page;
   const entries = shown
+    .filter((row) => !only || only(JSON.parse(row['claim'] as string) as ClaimView))
     .map((row) => entryOf(row))
-    .filter((entry) => !page.scope || covers(entry.scope, page.scope, page.isWithin));
+    .filter((entry) => !page.scope || covers(entry.scope, page.scope, page.isWithin))
+    .map((entry) => withErasure(reads, workspace, entry));
   return { entries, ...(rows.length > page.limit && last !== undefined ? { next: last } : {}) };
 }
 
-function entryOf(row: Record<string, null | number | string>): TimelineEntry {
+function withErasure(reads: Reads, workspace: string, entry: TimelineEntry): TimelineEntry {
+  if (entry.statement !== ERASED) return entry;
+  const erased = erasedOf(reads, workspace, 'decision', entry.decision_id.replace(/\.c\d+$/, ''));
+  return erased ? { ...entry, erased } : entry;
+}
+
+/** From a row of `timeline` with the body of its claim as `claim`. */
+export function entryOf(row: Record<string, null | number | string>): TimelineEntry {
   const moment = JSON.parse(row['body'] as string) as Moment;
   const claim = JSON.parse(row['claim'] as string) as ClaimView;
   return {

@@ -1,5 +1,6 @@
 import { sourceId, sourceView, type SourceView } from '#sources/index.js';
 import type { AuthorityMode } from '#kernel/context.js';
+import { isHidden } from '#kernel/sealing.js';
 import { isoMs } from '#kernel/time.js';
 import type { Reads } from '#projections/read-database.js';
 import type { ConflictSummary, DecisionView, SourceRef } from '../contract.js';
@@ -40,6 +41,7 @@ export function decisionView(claim: ClaimView, known: Known, nameOf: NameOf): De
     ],
     approved_at: approval.at,
     ...endOf(claim, known),
+    ...(claim.erased ? { erased: claim.erased } : {}),
   };
 }
 
@@ -85,6 +87,8 @@ export class Sources {
     if (!view) return false;
     return (
       view.document === undefined ||
+      // What cannot be read any more was verified when it was captured.
+      isHidden(view.document) ||
       sourceId(this.workspace, view.document, view.sha256) === source_id
     );
   };
@@ -94,7 +98,7 @@ export class Sources {
     return [...new Set(evidence.map((e) => e.source_id))].flatMap((id) => {
       const view = this.view(id);
       if (!view) return [];
-      const { sha256: _sha256, ...shown } = view;
+      const { sha256: _sha256, subject: _subject, ...shown } = view;
       return [shown];
     });
   }

@@ -1,15 +1,19 @@
 import type { CommandBus } from '@nestjs/cqrs';
 import type { BlobStore, RecordedEvent } from '#event-store/event-store.js';
+import type { Sealing, TextName } from '#event-store/sealing.js';
 import type { Origin, Streams } from '#event-store/streams.js';
 import type { Clock } from '#kernel/context.js';
 import { Refusal } from '#kernel/refusal.js';
 import { whenMs } from '#kernel/time.js';
 import { reaction, type Reaction } from '#projections/reaction.js';
+import { ERASED } from '#kernel/sealing.js';
 import type { ReadModels } from '#projections/read-models.js';
-import { canonicalJson, sha256 } from '#kernel/json.js';
 import { CaptureSource } from '#sources/module.js';
+import { documentKey } from '../domain/claim.js';
 import { asKnown, planIngestion, replacingOwnHead } from '../domain/document-plan.js';
 import {
+  keysOfFindings,
+  keysOfRecord,
   planRecords,
   type Manifest,
   type Plan,
@@ -19,6 +23,7 @@ import type { Ingestion } from '../domain/ingestion.js';
 import { ingestionCodec, type OutcomeEvent, type Submitted } from '../domain/ingestion.events.js';
 import type { Approval } from '../domain/topic-state.js';
 import { timingFor } from '../projections/timing.js';
+import { sealedJson } from '../sealed-submission.js';
 import {
   homeTopic,
   ingestionStream,
@@ -32,6 +37,7 @@ import { mayPass, outcomeOf, skippedFor } from './ingestion-outcome.js';
 
 interface Needs {
   streams: Streams;
+  sealing: Sealing;
   models: Pick<ReadModels, 'now'>;
   commands: CommandBus;
   blobs: BlobStore;
@@ -58,6 +64,7 @@ export function ingestionReaction(needs: Needs): Reaction {
 class Job {
   private readonly id: string;
   private readonly outcomes: OutcomeEvent[] = [];
+  private manifest: Manifest = { collection: '', sources: [], records: [] };
 
   constructor(
     private readonly needs: Needs,
@@ -70,8 +77,13 @@ class Job {
   async run(): Promise<void> {
     const { state } = await this.needs.streams.load(ingestionStreams, this.stream);
     if (state.status === 'completed') return;
-    const manifest = JSON.parse(await this.text(this.submitted.manifest_sha256)) as Manifest;
-    const texts = await Promise.all(manifest.sources.map((s) => this.text(s.sha256)));
+    const { manifest_sha256, manifest_blob } = this.submitted;
+    const read = await this.text({ sha256: manifest_sha256, blob: manifest_blob });
+    // Erased before it was worked through: nothing may come of it any more.
+    if (read === 'erased') return this.complete([]);
+    const manifest = JSON.parse(read.text) as Manifest;
+    this.manifest = manifest;
+    const texts = await Promise.all(manifest.sources.map((s) => this.textOf(s)));
     const plan = planIngestion(manifest, texts, {
       governor: this.submitted.governor,
       job: this.submitted.job_id,
@@ -85,10 +97,17 @@ class Job {
       if (this.outcomes.length >= REPORT_EVERY) await this.report();
     });
     await this.report();
+    await this.complete(plan.findings);
+  }
+
+  private async complete(findings: Plan['findings']): Promise<void> {
+    const keys = keysOfFindings(this.manifest, findings);
     await this.needs.streams.execute(
       ingestionStreams,
       this.stream,
-      { type: 'Complete', findings: plan.findings },
+      this.needs.sealing.erased(keys)
+        ? { type: 'Complete', findings: [], keys: [] }
+        : { type: 'Complete', findings, keys },
       this.origin('complete'),
     );
   }
@@ -114,20 +133,22 @@ class Job {
     text: string,
     state: Ingestion,
   ): Promise<Reading | undefined> {
-    if (state.status !== 'absent' && state.reading !== undefined)
-      return JSON.parse(await this.text(state.reading)) as Reading;
-    const { extractor, blobs, streams } = this.needs;
+    if (state.status !== 'absent' && state.reading !== undefined) {
+      const kept = await this.text(state.reading);
+      return kept === 'erased' ? undefined : (JSON.parse(kept.text) as Reading);
+    }
+    const { extractor, blobs, streams, sealing } = this.needs;
     const [source] = manifest.sources;
     if (!extractor || !manifest.extraction || !source || text === '') return undefined;
     const reading = await readWith(extractor, text, source, manifest.records);
     if (reading.records.length === 0) return reading;
-    const bytes = Buffer.from(canonicalJson(reading));
-    const hash = sha256(bytes);
-    await blobs.putBlobs([{ hash, bytes }]);
+    const { keys = [] } = this.submitted;
+    const { stored, name } = sealedJson(sealing, this.event.workspace, keys, reading);
+    await blobs.putBlobs([stored]);
     await streams.execute(
       ingestionStreams,
       this.stream,
-      { type: 'Extract', by: extractor.name, reading: hash, records: reading.records.length },
+      { type: 'Extract', by: extractor.name, reading: name, records: reading.records.length },
       this.origin('extract'),
     );
     return reading;
@@ -147,10 +168,17 @@ class Job {
     };
   }
 
-  private async text(hash: string): Promise<string> {
-    const bytes = await this.needs.blobs.getBlob(hash);
-    if (!bytes) throw new Error(`blob ${hash} is missing`);
-    return Buffer.from(bytes).toString('utf8');
+  private async text(name: TextName): Promise<{ text: string } | 'erased'> {
+    const bytes = await this.needs.sealing.read(this.needs.blobs, name);
+    if (bytes === 'erased') return bytes;
+    if (!bytes) throw new Error(`the text ${name.sha256} is missing, or its key`);
+    return { text: Buffer.from(bytes).toString('utf8') };
+  }
+
+  /** Erased just now, it is worked through as an empty text: nothing comes of it. */
+  private async textOf(name: TextName): Promise<string> {
+    const read = await this.text(name);
+    return read === 'erased' ? '' : read.text;
   }
 
   /** A document that holds no decision is no source of one: it is skipped whole. */
@@ -161,6 +189,7 @@ class Job {
       .map((source, i) => ({ source, i }))
       .filter(({ i }) => texts[i] !== '' && !(manifest.paths && skipped.has(i)));
     await atOnce(kept, async ({ source, i }) => {
+      if (this.needs.sealing.erased(source.keys ?? [])) return;
       const title = manifest.paths ? (titles.get(i) ?? source.title) : source.title;
       const details = { ...source, title };
       await this.needs.commands.execute(
@@ -202,7 +231,15 @@ class Job {
     const proposed_by = this.event.actor.principal;
     const origin = `${this.submitted.job_id}#${index}`;
     const said = replacingOwnHead(asKnown(planned, topic.id, state), state).claim;
-    const claim = { ...said, proposed_by, origin };
+    const { document } = said;
+    const keys = keysOfRecord(this.manifest, index);
+    const claim = {
+      ...said,
+      ...(document === undefined ? {} : { document_key: documentKey(document) }),
+      ...(keys.length === 0 ? {} : { keys }),
+      proposed_by,
+      origin,
+    };
     const done = await this.needs.streams.execute(
       topicStreams,
       stream,
@@ -239,6 +276,16 @@ class Job {
     };
   }
 
+  /** An outcome with its keys; of what was erased meanwhile nothing but that. */
+  private sealed(outcome: OutcomeEvent): OutcomeEvent {
+    const keys = keysOfRecord(this.manifest, outcome.data.index);
+    if (!this.needs.sealing.erased(keys))
+      return { ...outcome, data: { ...outcome.data, keys } } as OutcomeEvent;
+    const { index, topic } = outcome.data;
+    const place = { index, ...(topic === undefined ? {} : { topic }) };
+    return { type: 'IngestionRecordSkipped', data: { ...place, reason: ERASED } };
+  }
+
   private async report(): Promise<void> {
     const outcomes = this.outcomes.splice(0);
     for (let i = 0; i < outcomes.length; i += REPORT_EVERY) {
@@ -248,7 +295,7 @@ class Job {
       await this.needs.streams.execute(
         ingestionStreams,
         this.stream,
-        { type: 'Report', outcomes: part },
+        { type: 'Report', outcomes: part.map((one) => this.sealed(one)) },
         this.origin(`report-${first.data.index}-${first.data.topic ?? ''}`),
       );
     }

@@ -7,7 +7,7 @@ export default tool({
   title: 'Decision history',
   description:
     'The timeline of a topic: proposals, approvals, supersessions, revocations and conflicts in the order of recording, and the current heads. ' +
-    'Use it to explain or audit how a decision came about. An empty timeline says why. ' +
+    'Use it to explain or audit how a decision came about. An empty timeline says why; `decided_since` keeps it to decisions made from then on. ' +
     'For what holds now, resolve_decision_state is shorter.',
   toolset: 'decisions',
   audience: ['person', 'agent', 'service'],

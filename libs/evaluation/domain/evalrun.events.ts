@@ -1,3 +1,4 @@
+import type { Json } from '#kernel/json.js';
 import { t, type Static } from '#kernel/schema.js';
 import { codec, type EventOf } from '#kernel/vocabulary.js';
 
@@ -44,7 +45,7 @@ const summary = t.Object({
 /** Stream `evalrun-<workspace>-<run>`: one event, appended when every case was measured (O-47). */
 const vocabulary = {
   EvalRunCompleted: {
-    version: 1,
+    version: 2,
     schema: t.Object({
       run_id: t.String(),
       dataset_id: t.String(),
@@ -55,8 +56,17 @@ const vocabulary = {
       memory_position: t.Integer(),
       summary,
       /** In the order of the dataset's cases. */
-      cases: t.Array(t.Object({ observed, checks: t.Array(check) })),
+      cases: t.Array(
+        t.Object({
+          observed,
+          checks: t.Array(check),
+          /** Ids of the keys that seal the value and the reason; absent in version 1, and where nothing is sealed. */
+          keys: t.Optional(t.Array(t.String())),
+        }),
+      ),
     }),
+    upcasts: { 1: (data: Json) => data },
+    personal: ['cases.*.observed.value', 'cases.*.observed.reason'],
   },
 } as const;
 

@@ -6,7 +6,7 @@ import { evalrunCodec } from '../domain/evalrun.events.js';
 /** Datasets with their reviews, and completed runs. `review` columns and bodies are JSON. */
 export const evaluation = projection(
   'evaluation',
-  1,
+  2,
   {
     eval_dataset: `CREATE TABLE eval_dataset (
       workspace TEXT NOT NULL, id TEXT NOT NULL, position INTEGER NOT NULL, status TEXT NOT NULL, hash TEXT NOT NULL,

@@ -1,0 +1,27 @@
+import { Type } from 'class-transformer';
+import { IsIn, IsOptional, ValidateNested } from 'class-validator';
+import { Doc, IsText, IsWhen } from '#kernel/shape-decorators.js';
+
+/** The erasure that took the words of something; what was decided by them stays. */
+export class ErasedNote {
+  @IsText() erasure!: string;
+  @IsWhen() at!: string;
+  @IsIn([
+    'requested',
+    'consent_withdrawn',
+    'objection',
+    'no_longer_needed',
+    'unlawful',
+    'legal_obligation',
+    'mistake',
+  ])
+  reason!: string;
+}
+
+export class Erasable {
+  @Doc('Where its texts read [erased]: when and why they went.')
+  @IsOptional()
+  @ValidateNested()
+  @Type(() => ErasedNote)
+  erased?: ErasedNote;
+}

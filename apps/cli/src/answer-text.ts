@@ -8,8 +8,11 @@ import type {
 import { inline, lines, type Paint } from './output.js';
 import { field, quoted, scopeText, section, validityText, valueText, when } from './words.js';
 
+/** An answer, or one that was read and given to nobody. */
+export type Reading = Omit<Answer, 'answered_at'>;
+
 /** An answer for a person: the verdict first, then what it rests on, then what else there is. `asOf`: the date that was asked for. */
-export function answerLines(answer: Answer, asOf: string | undefined, paint: Paint): string[] {
+export function answerLines(answer: Reading, asOf: string | undefined, paint: Paint): string[] {
   const { state, decision, topic, reason, known_at } = answer;
   const told = [
     ...(topic ? [field(paint, 'topic', named(topic, paint))] : []),
@@ -38,7 +41,7 @@ export function answerLines(answer: Answer, asOf: string | undefined, paint: Pai
   ];
 }
 
-function label({ state, label }: Answer, paint: Paint): string {
+function label({ state, label }: Reading, paint: Paint): string {
   const text = paint.bold(inline(label));
   if (state === 'verified') return paint.green(text);
   return state === 'contested' ? paint.red(text) : paint.yellow(text);
@@ -67,7 +70,7 @@ export function decisionFields(decision: DecisionView, paint: Paint, indent = ' 
   ];
 }
 
-function alternatives({ state, decision, alternatives }: Answer, paint: Paint): string[] {
+function alternatives({ state, decision, alternatives }: Reading, paint: Paint): string[] {
   const beside = decision ? 'Also in force' : 'In force for particular scopes';
   return section(
     paint,
@@ -76,7 +79,7 @@ function alternatives({ state, decision, alternatives }: Answer, paint: Paint): 
   );
 }
 
-function excerpt(evidence: Evidence, { sources }: Answer, paint: Paint): string[] {
+function excerpt(evidence: Evidence, { sources }: Reading, paint: Paint): string[] {
   const source = sources.find((s) => s.source_id === evidence.source_id);
   const { title, type, document, author, occurred_at, uri } = source ?? {
     title: evidence.source_id,
@@ -88,11 +91,11 @@ function excerpt(evidence: Evidence, { sources }: Answer, paint: Paint): string[
 }
 
 /** Every decision that the answer shows: ids are for programs, people know statements. */
-function decisionsIn({ decision, alternatives, history }: Answer): DecisionView[] {
+function decisionsIn({ decision, alternatives, history }: Reading): DecisionView[] {
   return [...(decision ? [decision] : []), ...alternatives, ...history];
 }
 
-function conflict(conflict: ConflictSummary, answer: Answer, paint: Paint): string[] {
+function conflict(conflict: ConflictSummary, answer: Reading, paint: Paint): string[] {
   const statement = (id: string): string => {
     const decision = decisionsIn(answer).find((d) => d.id === id);
     return decision ? `${inline(decision.statement)}  ${paint.dim(inline(id))}` : inline(id);
@@ -104,7 +107,7 @@ function conflict(conflict: ConflictSummary, answer: Answer, paint: Paint): stri
   ];
 }
 
-function history(answer: Answer, paint: Paint): string[] {
+function history(answer: Reading, paint: Paint): string[] {
   const { history, history_truncated } = answer;
   const statementOf = new Map(decisionsIn(answer).map((d) => [d.id, d.statement]));
   const shown = history.map((d) => {
@@ -119,7 +122,7 @@ function history(answer: Answer, paint: Paint): string[] {
   return section(paint, 'No longer in force', [...shown, ...more]);
 }
 
-function candidates({ candidate_topics, candidate_excerpts }: Answer, paint: Paint): string[] {
+function candidates({ candidate_topics, candidate_excerpts }: Reading, paint: Paint): string[] {
   return section(
     paint,
     'Did you mean',

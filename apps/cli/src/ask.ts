@@ -8,9 +8,11 @@ import { findServer, type Connection } from './connection.js';
 import { EXIT, Failure } from './failure.js';
 import { axesOf, filled, withAxes, type AxesOptions } from './options.js';
 import { inline, outputFor, type OutputOptions } from './output.js';
+import { saveReceipt } from './receipt-get.js';
 
 interface Options extends OutputOptions, AxesOptions {
   topic?: string;
+  receipt?: string;
 }
 
 const TOOL = 'resolve_decision_state';
@@ -25,12 +27,14 @@ export function askVerb(program: Command): void {
           'other words give suggestions.',
       )
       .argument('<question>', 'a topic, or words that may lead to one', filled)
-      .option('--topic <name>', 'topic id, name or alias, when you know it', filled),
+      .option('--topic <name>', 'topic id, name or alias, when you know it', filled)
+      .option('--receipt <file>', 'have the answer recorded, and write its receipt there', filled),
   )
     .addHelpText(
       'after',
       '\nExamples:\n  precedent ask "Use PostgreSQL"\n  precedent ask "How long do we keep logs?" --topic log-retention --scope region=eu\n' +
         '  precedent ask "Use PostgreSQL" --as-of 2024-01-01\n' +
+        '  precedent ask "Use PostgreSQL" --receipt receipt.json --json > answer.json\n' +
         '\nAn answer is exit code 0, also one that says "Unknown" or "Contested".\n',
     )
     .action(ask);
@@ -38,19 +42,19 @@ export function askVerb(program: Command): void {
 
 async function ask(question: string, options: Options): Promise<void> {
   const output = outputFor(options);
-  const { topic } = options;
+  const { topic, receipt: file } = options;
   const answer = await callTool<Answer>(await findServer(), TOOL, {
     question,
     ...(topic === undefined ? {} : { topic }),
     ...axesOf(options),
+    ...(file === undefined ? {} : { receipt: true }),
   });
-  if (!output.readable) {
-    output.json('precedent.answer/1', answer);
-    return;
-  }
-  output.say(answerLines(answer, options.asOf, output.paint));
+  if (output.readable) output.say(answerLines(answer, options.asOf, output.paint));
+  else output.json('precedent.answer/1', answer);
+  if (file !== undefined && answer.receipt) await saveReceipt(file, answer.receipt, output);
   const [first] = answer.candidate_topics;
-  if (first) output.note(`\nAsk again with a name or an id: precedent ask ${inline(first.topic)}`);
+  if (first && output.readable)
+    output.note(`\nAsk again with a name or an id: precedent ask ${inline(first.topic)}`);
 }
 
 /** One tool over MCP; `onProgress` hears how far a long one is. Rejects with a `Failure`, in the server's own words where it refused. */

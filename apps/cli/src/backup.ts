@@ -10,6 +10,7 @@ import { counted, field } from './words.js';
 
 interface Options extends OutputOptions {
   data?: string;
+  keys: boolean;
 }
 
 export function backupVerb(program: Command): void {
@@ -18,10 +19,12 @@ export function backupVerb(program: Command): void {
     .summary('copy the ledger into one file, also while a server runs')
     .description(
       'Copies the whole ledger into one new file, checks the copy and prints what it covers. ' +
-        'It holds everything that was acknowledged before it began. Nothing is ever overwritten.',
+        'It holds everything that was acknowledged before it began. Nothing is ever overwritten. ' +
+        'The keys of sealed texts go into a second file, <file>.keys: delete it after the time within which an erasure must reach every copy.',
     )
     .argument('<file-or-folder>', 'the new file, or a folder in which it gets a name', filled)
     .option('--data <folder>', 'data folder of the ledger (default: PRECEDENT_DATA)', filled)
+    .option('--no-keys', 'leave the keys of sealed texts out: what is restored reads [sealed]')
     .addHelpText(
       'after',
       '\nExamples:\n  precedent backup /backups\n  precedent backup /backups/monday.precedent --data /var/lib/precedent --json\n' +
@@ -37,7 +40,9 @@ async function makeBackup(where: string, options: Options): Promise<void> {
   const file = fileOf(where);
   const { backUp } = await import('#event-store/backup.js');
   const done = await onLedger('ledger', () =>
-    withProgress(output, (onProgress, signal) => backUp(data, file, { onProgress, signal })),
+    withProgress(output, (onProgress, signal) =>
+      backUp(data, file, { onProgress, signal, keys: options.keys }),
+    ),
   );
   if (!output.readable) {
     output.json('precedent.backup/1', { file, ...covered(done) });
@@ -88,17 +93,20 @@ export async function withProgress<T>(
 }
 
 /** Positions are text outside: other engines have some that no double holds. */
-export function covered({ coverage, layout, bytes }: BackedUp): object {
-  return { ...coverage, last_position: String(coverage.last_position), layout, bytes };
+export function covered({ coverage, layout, bytes, keys }: BackedUp): object {
+  const { last_position } = coverage;
+  const found = { ...coverage, last_position: String(last_position), layout, bytes };
+  return keys ? { ...found, keys } : found;
 }
 
-export function coverageLines({ coverage, bytes }: BackedUp, paint: Paint): string[] {
+export function coverageLines({ coverage, bytes, keys }: BackedUp, paint: Paint): string[] {
   return [
     field(paint, 'events', whole(coverage)),
     field(paint, 'recorded', `until ${coverage.last_recorded_at ?? 'never'}`),
     field(paint, 'headers', `SHA-256 ${coverage.headers_sha256}`),
     field(paint, 'texts', counted(coverage.blobs, 'blob')),
     field(paint, 'backup', counted(bytes, 'byte')),
+    ...(keys ? [field(paint, 'keys', `${keys.keys}, and ${keys.erased} destroyed`)] : []),
   ];
 }
 

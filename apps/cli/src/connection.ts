@@ -11,24 +11,35 @@ export interface Connection {
   keyFrom: string;
 }
 
-/** From `PRECEDENT_URL` and `PRECEDENT_KEY`, else from the `client.json` that a server on this machine wrote into its data folder. */
-export async function findServer(): Promise<Connection> {
+/**
+ * From `PRECEDENT_URL` and `PRECEDENT_KEY`, else from the `client.json` that a server on this machine wrote into its data folder. What is
+ * given on the command line goes first.
+ */
+export async function findServer(on: { url?: string; data?: string } = {}): Promise<Connection> {
   // Reading them loads a quarter of this program: help and wrong usage do without.
   const { commandLineSettings } = await import('./settings.js');
-  const settings = commandLineSettings();
-  const path = join(settings.DATA, 'client.json');
-  const file = await readClientFile(settings.DATA);
-  const url = given(settings.URL) ?? given(file?.url);
+  const { DATA, URL, KEY } = commandLineSettings();
+  // Who names a folder means the server that wrote into it.
+  const [named, own] = on.data === undefined ? [given(URL), given(KEY)] : [];
+  const folder = on.data ?? DATA;
+  const path = join(folder, 'client.json');
+  const file = await readClientFile(folder);
+  const url = given(on.url) ?? named ?? given(file?.url);
   if (url === undefined) throw noServer(path);
   const address = addressOf(url);
-  const own = given(settings.KEY);
   if (own !== undefined) return { url: address, key: sendable(own), keyFrom: 'PRECEDENT_KEY' };
-  // The key of one server is never shown to another.
-  const same =
-    file !== undefined && given(file.url) !== undefined && addressOf(file.url) === address;
-  const key = same ? given(file.key) : undefined;
+  const key = keyIn(file, address);
   if (key === undefined) throw noKey(address, path);
   return { url: address, key: sendable(key), keyFrom: path };
+}
+
+/** The key of one server is never shown to another. */
+function keyIn(
+  file: Awaited<ReturnType<typeof readClientFile>>,
+  address: string,
+): string | undefined {
+  const same = given(file?.url) !== undefined && addressOf(file?.url ?? '') === address;
+  return same ? given(file?.key) : undefined;
 }
 
 /** An empty variable is one that is not set; a file may hold anything. */

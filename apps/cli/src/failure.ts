@@ -1,4 +1,5 @@
 import { Refusal, type RefusalBody } from '#kernel/refusal.js';
+import { ProofError } from '#transparency/proof-error.js';
 
 /** What the process ends with; scripts rely on it. */
 export const EXIT = {
@@ -45,5 +46,18 @@ export function unusable(
 /** Anything that was thrown, as the failure to end with; undefined for a defect of this program. */
 export function failureOf(thrown: unknown): Failure | undefined {
   if (thrown instanceof Failure) return thrown;
+  if (thrown instanceof ProofError) return unproved(thrown);
   return thrown instanceof Refusal ? new Failure(EXIT.usage, thrown.body()) : undefined;
+}
+
+function unproved({ message, expected, found }: ProofError): Failure {
+  const issues = [
+    ...(expected === undefined ? [] : [{ path: 'expected', problem: expected }]),
+    ...(found === undefined ? [] : [{ path: 'found', problem: found }]),
+  ];
+  return new Failure(EXIT.refused, {
+    error: 'not_proved',
+    message: `not proved: ${message}`,
+    issues,
+  });
 }

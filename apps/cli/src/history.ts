@@ -3,36 +3,78 @@ import type { History, TimelineEntry } from '#decisions/contract.js';
 import { decisionFields, named } from './answer-text.js';
 import { restOf } from './api.js';
 import { findServer } from './connection.js';
-import { axesQuery, filled, withAxes, type AxesOptions } from './options.js';
+import { isOffline, withRecord, type RecordOptions } from './record-options.js';
+import { axesOf, axesQuery, filled, madeQuery, withAxes, withMade } from './options.js';
+import type { AxesOptions, MadeOptions } from './options.js';
 import { inline, outputFor, type OutputOptions, type Paint } from './output.js';
 import { allPages } from './pages.js';
 import { field, section, when } from './words.js';
 
 export function historyVerb(program: Command): void {
-  withAxes(
-    program
-      .command('history')
-      .summary('everything that happened in a topic')
-      .description('The timeline of a topic, oldest first, and the decisions in force.')
-      .argument('<topic>', 'id, name or alias of a topic', filled),
+  withRecord(
+    withMade(
+      withAxes(
+        program
+          .command('history')
+          .summary('everything that happened in a topic')
+          .description(
+            'The timeline of a topic, oldest first, and the decisions in force: from the server, or from the files of a ledger where ' +
+              'they are named.',
+          )
+          .argument('<topic>', 'id, name or alias of a topic', filled),
+      ),
+    ),
   )
     .addHelpText(
       'after',
-      '\nExamples:\n  precedent history "Use PostgreSQL"\n  precedent history adr-0001-use-sqlite --known-at 2025-01-01\n',
+      '\nExamples:\n  precedent history "Use PostgreSQL"\n  precedent history adr-0001-use-sqlite --known-at 2025-01-01\n' +
+        '  precedent history "Use PostgreSQL" --data /mnt/copy\n',
     )
     .action(showHistory);
 }
 
-async function showHistory(topic: string, options: OutputOptions & AxesOptions): Promise<void> {
+type Options = OutputOptions & AxesOptions & MadeOptions & RecordOptions;
+
+async function showHistory(topic: string, options: Options): Promise<void> {
   const output = outputFor(options);
-  const api = restOf(await findServer());
-  const query = axesQuery(options);
-  const history = await allPages(
-    (cursor) => api.get<History>(['topics', topic, 'history'], { ...query, cursor, limit: '200' }),
-    (all, page) => all.timeline.push(...page.timeline),
-  );
+  const history = await (isOffline(options)
+    ? fromRecord(topic, options)
+    : fromServer(topic, options));
   if (output.readable) output.say(historyLines(history, output.paint));
   else output.json('precedent.history/1', history);
+}
+
+async function fromServer(topic: string, options: Options): Promise<History> {
+  const api = restOf(await findServer());
+  const query = { ...axesQuery(options), ...madeQuery(options) };
+  return allPages(
+    (cursor) => api.get<History>(['topics', topic, 'history'], { ...query, cursor, limit: '200' }),
+    addPage,
+  );
+}
+
+async function fromRecord(topic: string, options: Options): Promise<History> {
+  // Loaded where they are needed: they are half of this program.
+  const { onRecord, times } = await import('./on-record.js');
+  const { history: historyFrom } = await import('#decisions/index.js');
+  times({ '--as-of': options.asOf }, { '--known-at': options.knownAt });
+  const now = Date.now();
+  return onRecord(options, ({ reads, workspace, position }) =>
+    allPages((cursor) => {
+      const input = {
+        topic,
+        ...axesOf(options),
+        ...madeQuery(options),
+        limit: 200,
+        ...(cursor === undefined ? {} : { cursor }),
+      };
+      return Promise.resolve(historyFrom(reads, workspace, input, now, position));
+    }, addPage),
+  );
+}
+
+function addPage(all: History, page: History): void {
+  all.timeline.push(...page.timeline);
 }
 
 function historyLines(history: History, paint: Paint): string[] {

@@ -1,5 +1,6 @@
 import { InvalidArgumentError, type Command } from 'commander';
 import type { ChangedCredential, Credential, Credentials } from '#access/contract-credentials.js';
+import type { LogKeyList, Rotated } from '#ledger/contract-log.js';
 import { carryOut, cell, present, requestId, seconds, table } from './administration.js';
 import { filled } from './options.js';
 import type { OutputOptions, Paint } from './output.js';
@@ -25,12 +26,15 @@ export function keysVerb(program: Command): void {
   const keys = program
     .command('keys')
     .helpCommand(false)
-    .summary('keys of the workspace: list, issue, reroll, revoke')
-    .description('Keys of the workspace for admins and owners, for others their own.')
+    .summary('keys of the workspace: list, issue, reroll, revoke; the key of its log')
+    .description(
+      'Keys of the workspace for admins and owners, for others their own. "log" and "rotate-log" are about the key that signs the log.',
+    )
     .addHelpText(
       'after',
       '\nExamples:\n  precedent keys\n  precedent keys issue p0123456789abcdef --label ci --expires 2027-01-01\n' +
-        '  precedent keys reroll Zu4HoGJB --overlap 86400\n  precedent keys revoke Zu4HoGJB --reason "laptop lost"\n',
+        '  precedent keys reroll Zu4HoGJB --overlap 86400\n  precedent keys revoke Zu4HoGJB --reason "laptop lost"\n' +
+        '  precedent keys log\n  precedent keys rotate-log\n',
     );
   keys
     .command('list', { isDefault: true })
@@ -63,6 +67,61 @@ export function keysVerb(program: Command): void {
     .action((short: string, options: OutputOptions & { reason: string }) =>
       change(options, [bare(short), 'revocation'], { reason: options.reason }),
     );
+  keys
+    .command('log')
+    .description('The public keys of the log of the workspace, for auditors; the last one signs.')
+    .action(logKeys);
+  keys
+    .command('rotate-log')
+    .description(
+      'Lets a new key sign all logs of the server, for the operator. The key of now signs that the new one follows; what it signed stays valid.',
+    )
+    .option('--lost', 'the key of now is gone: nobody but you stands for the new one')
+    .option('--reason <text>', 'how it was lost; stays in the log for ever', filled)
+    .action(rotateLog);
+}
+
+const LOG_KEYS = ['log', 'keys'] as const;
+
+function logKeys(options: OutputOptions): Promise<void> {
+  return carryOut(
+    options,
+    'precedent.log-keys/1',
+    (api) => api.get<LogKeyList>(LOG_KEYS),
+    logKeyLines,
+  );
+}
+
+function rotateLog(options: OutputOptions & { lost?: true; reason?: string }): Promise<void> {
+  const { lost, reason } = options;
+  return carryOut(
+    options,
+    'precedent.log-keys/1',
+    async (api) => {
+      const { keys } = await api.get<LogKeyList>(LOG_KEYS);
+      const from = keys.at(-1)?.vkey;
+      return api.post<Rotated>([...LOG_KEYS, 'rotations'], present({ from, lost, reason }));
+    },
+    (rotated, paint) => [
+      ...logKeyLines(rotated, paint),
+      rotated.finished
+        ? 'Every log of the server has the new key; the former one is deleted.'
+        : 'Some logs wait for the new key; they get it before they are signed again.',
+    ],
+  );
+}
+
+function logKeyLines({ origin, keys, public_key }: LogKeyList, paint: Paint): string[] {
+  return [
+    `${paint.bold('log')} ${cell(origin)}`,
+    ...keys.map(({ vkey, how, position, reason }) =>
+      [
+        cell(vkey),
+        paint.dim(`${how} at ${position}${reason === undefined ? '' : `: ${cell(reason)}`}`),
+      ].join('  '),
+    ),
+    ...public_key.trimEnd().split('\n').map(cell),
+  ];
 }
 
 function toolset(text: string, before: readonly string[] = []): string[] {

@@ -13,7 +13,7 @@ export async function dataFolder(given: string | undefined): Promise<string> {
  * Runs what works on files of a ledger, with the exit codes of an auditor: damage is a failed check (1), a file or folder that is in
  * the way wrong usage (2), a ledger that cannot be read or used now unreadable (3), any other end of the work incomplete (4).
  */
-export async function onLedger<T>(what: 'ledger' | 'backup', work: () => Promise<T>): Promise<T> {
+export async function onLedger<T>(what: Worked, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
@@ -21,18 +21,20 @@ export async function onLedger<T>(what: 'ledger' | 'backup', work: () => Promise
   }
 }
 
-function asFailure(what: 'ledger' | 'backup', error: unknown): unknown {
+/** `export`: of a ledger, and what was begun of it is gone on with. */
+type Worked = 'ledger' | 'backup' | 'bundle' | 'export';
+
+function asFailure(what: Worked, error: unknown): unknown {
+  const left =
+    what === 'export' ? 'the same command goes on where it was' : 'nothing is left of it';
   if (interruption.aborted)
-    return new Failure(EXIT.interrupted, {
-      error: 'interrupted',
-      message: 'interrupted: nothing is left of it',
-    });
-  if (error instanceof LedgerDamage) return damaged(what, error);
+    return new Failure(EXIT.interrupted, { error: 'interrupted', message: `interrupted: ${left}` });
+  if (error instanceof LedgerDamage) return damaged(what === 'export' ? 'ledger' : what, error);
   if (error instanceof Refusal) return new Failure(exitOf(error), error.body());
-  return isOfSystem(error) ? unfinished(error) : error;
+  return isOfSystem(error) ? unfinished(error, left) : error;
 }
 
-function damaged(what: 'ledger' | 'backup', { finding }: LedgerDamage): Failure {
+function damaged(what: Exclude<Worked, 'export'>, { finding }: LedgerDamage): Failure {
   const { at, what: check, expected, found } = finding;
   return new Failure(EXIT.refused, {
     error: `damaged_${what}`,
@@ -43,13 +45,14 @@ function damaged(what: 'ledger' | 'backup', { finding }: LedgerDamage): Failure 
       { path: `${at}, found`, problem: found },
     ],
     fix:
-      what === 'backup'
-        ? 'use another backup; nothing was restored'
+      what === 'backup' || what === 'bundle'
+        ? `use another ${what}; nothing was restored`
         : 'restore the last backup into an empty folder, and keep this folder for whoever looks into it',
   });
 }
 
-function exitOf({ kind }: Refusal): ExitCode {
+function exitOf({ kind, error }: Refusal): ExitCode {
+  if (error === 'unfinished_bundle') return EXIT.incomplete;
   return kind === 'unavailable' || kind === 'not_found' ? EXIT.unreachable : EXIT.usage;
 }
 
@@ -64,10 +67,10 @@ function isOfSystem(error: unknown): error is Error {
   return typeof errcode === 'number' || (typeof code === 'string' && typeof syscall === 'string');
 }
 
-function unfinished(error: Error): Failure {
+function unfinished(error: Error, left: string): Failure {
   const failure = new Failure(EXIT.incomplete, {
     error: 'unfinished',
-    message: `it could not be finished, and nothing is left of it: ${error.message}`,
+    message: `it could not be finished, and ${left}: ${error.message}`,
     fix: 'see that the folder exists, may be written and has room, then run the command again',
   });
   failure.cause = error;

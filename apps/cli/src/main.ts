@@ -1,13 +1,23 @@
 import { Command, CommanderError } from 'commander';
 import { VERSION } from '../../server/src/version.js';
+import { answersVerb } from './answers.js';
+import { asOfVerb } from './as-of.js';
 import { askVerb } from './ask.js';
 import { backupVerb } from './backup.js';
+import { completionVerb } from './completion.js';
 import { conflictsVerb, resolveConflictVerb } from './conflicts.js';
+import { consistencyVerb } from './consistency.js';
 import { contextVerb } from './context.js';
+import { decisionsVerb } from './decisions.js';
+import { diffVerb } from './diff.js';
 import { doctorVerb } from './doctor.js';
+import { eraseVerb } from './erase.js';
 import { evalVerb } from './eval.js';
+import { exportVerb } from './export.js';
 import { EXIT, failureOf, unusable, type Failure } from './failure.js';
+import { hammerVerb } from './hammer.js';
 import { historyVerb } from './history.js';
+import { importVerb } from './import.js';
 import { ingestVerb } from './ingest.js';
 import { heedInterrupts } from './interruption.js';
 import { keysVerb } from './keys.js';
@@ -18,10 +28,21 @@ import { organisationVerb } from './organisation.js';
 import { endWith, outputFor, surviveClosedPipes } from './output.js';
 import { pendingVerb } from './pending.js';
 import { peopleVerb } from './people.js';
+import { proveVerb } from './prove.js';
 import { rateVerb } from './rate.js';
+import { receiptVerb } from './receipt.js';
+import { replayVerb } from './replay.js';
 import { restoreVerb } from './restore.js';
 import { reviewVerb } from './review.js';
+import { verifyVerb } from './verify.js';
+import { witnessVerb } from './witness.js';
 import { workspaceVerb } from './workspace.js';
+
+const EXIT_CODES = `
+Exit codes: 0 ok, 1 refused by the server or a failed check, 2 wrong usage or
+input, 3 unreachable or unreadable, 4 incomplete, 5 not authorised,
+130 interrupted.
+`;
 
 const HELP = `
 Examples:
@@ -32,21 +53,26 @@ Examples:
   precedent review <id> approve --reason "agreed on Monday"
   precedent conflicts                             decisions that cannot both hold
   precedent keys issue --label ci                 a further key, shown this once
+  precedent erase --subject emp-4711 --reason requested   what an erasure would hit; --yes does it
   precedent backup /backups                       copy the ledger, also while the server runs
 
 The server is the one that PRECEDENT_URL and PRECEDENT_KEY name, else the one that wrote client.json into
 PRECEDENT_DATA (default ./data). A .env file may hold all three.
-backup, restore and migrate work on files and need no server.
+verify, export, import, backup, restore and migrate work on files and need no server.
 
-Exit codes: 0 ok, 1 refused by the server or a failed check, 2 wrong usage or input, 3 unreachable or unreadable,
-4 incomplete, 5 not authorised, 130 interrupted. Data goes to stdout, all else to stderr; with --json both are JSON on
-stdout. NO_COLOR is heeded.
-`;
+Data goes to stdout, all else to stderr; with --json both are JSON on stdout. NO_COLOR is heeded.
+${EXIT_CODES}`;
+
+const HELP_WIDTH = 80;
 
 const VERBS = [
   ingestVerb,
   askVerb,
+  decisionsVerb,
   historyVerb,
+  asOfVerb,
+  diffVerb,
+  answersVerb,
   pendingVerb,
   reviewVerb,
   conflictsVerb,
@@ -60,10 +86,21 @@ const VERBS = [
   peopleVerb,
   workspaceVerb,
   organisationVerb,
+  eraseVerb,
+  verifyVerb,
+  exportVerb,
+  importVerb,
+  receiptVerb,
+  proveVerb,
+  consistencyVerb,
+  witnessVerb,
   backupVerb,
   restoreVerb,
+  replayVerb,
   migrateVerb,
   doctorVerb,
+  hammerVerb,
+  completionVerb,
 ];
 
 function build(): Command {
@@ -74,13 +111,25 @@ function build(): Command {
     .helpCommand(false)
     .exitOverride()
     // What it says of wrong usage is said in the form of every other refusal, below.
-    .configureOutput({ outputError: () => undefined })
+    .configureOutput({
+      outputError: () => undefined,
+      // The same lines on every terminal.
+      getOutHelpWidth: () => HELP_WIDTH,
+      getErrHelpWidth: () => HELP_WIDTH,
+    })
     .addHelpText('after', HELP);
   for (const verb of VERBS) verb(program);
-  for (const verb of program.commands.flatMap(leaves))
+  for (const group of program.commands.filter(({ commands }) => commands.length > 0))
+    group.addHelpText('after', EXIT_CODES);
+  for (const verb of program.commands.flatMap(leaves)) {
     verb
       .option('--json', 'print the result as one JSON document')
-      .option('-q, --quiet', 'no progress and no notes');
+      .option('-q, --quiet', 'no progress and no notes')
+      .addHelpText('after', EXIT_CODES);
+    // Some say themselves what is refused then.
+    if (!verb.options.some(({ long }) => long === '--no-input'))
+      verb.option('--no-input', 'never ask; it asks nothing anyway');
+  }
   return program;
 }
 

@@ -15,7 +15,10 @@ export function withAxes(command: Command): Command {
 }
 
 /** Collects `--scope team=payments --scope region=eu`. */
-function scopePart(text: string, before: Record<string, string> = {}): Record<string, string> {
+export function scopePart(
+  text: string,
+  before: Record<string, string> = {},
+): Record<string, string> {
   const [, name, value] = /^([^=]+)=(.+)$/su.exec(text) ?? [];
   if (name === undefined || value === undefined)
     throw new InvalidArgumentError('Give it as key=value, like region=eu.');
@@ -47,4 +50,23 @@ export function axesQuery(options: AxesOptions): Record<string, string> {
   const { scope = {}, ...times } = axesOf(options);
   const parts = Object.entries(scope).map(([name, value]) => [`scope[${name}]`, value] as const);
   return { ...times, ...Object.fromEntries(parts) };
+}
+
+export interface MadeOptions {
+  since?: string;
+  until?: string;
+}
+
+/** The time in which decisions were made. */
+export function withMade(command: Command): Command {
+  return command
+    .option('--since <day>', 'decided from then on: a date, an instant, today or yesterday', filled)
+    .option('--until <day>', 'decided before then', filled);
+}
+
+export function madeQuery({ since, until }: MadeOptions) {
+  return {
+    ...(since === undefined ? {} : { decided_since: since }),
+    ...(until === undefined ? {} : { decided_until: until }),
+  };
 }

@@ -6,6 +6,8 @@ import type { Failure } from './failure.js';
 export interface OutputOptions {
   json?: boolean;
   quiet?: boolean;
+  /** False with `--no-input`: nobody is there to answer. */
+  input?: boolean;
 }
 
 export type Paint = ReturnType<typeof pc.createColors>;
@@ -68,8 +70,8 @@ export function lines(text: string): string[] {
 }
 
 /** JSON in which unseen characters are spelled out: the same data, safe to look at. */
-function jsonText(value: object): string {
-  return JSON.stringify(value, null, 2).replace(/[^\n -~]/gu, (character) =>
+export function jsonText(value: object, indent = 2): string {
+  return JSON.stringify(value, null, indent).replace(/[^\n -~]/gu, (character) =>
     escapeUnseen(character) === character ? character : unitsOf(character),
   );
 }

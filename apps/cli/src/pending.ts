@@ -18,7 +18,9 @@ export function pendingVerb(program: Command): void {
   program
     .command('pending')
     .summary('what awaits a review')
-    .description('Candidates and open conflicts, longest waiting first, each with the reasons.')
+    .description(
+      'Candidates, open conflicts, ontology proposals and draft datasets, longest waiting first, each with the reasons.',
+    )
     .option('--topic <name>', 'only of this topic', filled)
     .addOption(new Option('--kind <kind>', 'only of this kind').choices(KINDS))
     .addHelpText('after', '\nExamples:\n  precedent pending\n  precedent pending --kind conflict\n')

@@ -8,6 +8,7 @@ import { inline, outputFor, type OutputOptions } from './output.js';
 
 interface Options extends OutputOptions {
   to?: string;
+  keys?: string;
   verify?: boolean;
 }
 
@@ -21,6 +22,11 @@ export function restoreVerb(program: Command): void {
     )
     .argument('<backup>', 'a file that "precedent backup" wrote', filled)
     .option('--to <folder>', 'an empty folder, or one to make', filled)
+    .option(
+      '--keys <file>',
+      'keys of sealed texts (default: <backup>.keys, if it is there)',
+      filled,
+    )
     .option('--verify', 'without --to: only prove the backup, and write nothing')
     .addHelpText(
       'after',
@@ -46,7 +52,11 @@ async function restoreBackup(backup: string, options: Options): Promise<void> {
     withProgress(output, (onProgress, signal) =>
       folder === undefined
         ? verifyBackup(file, { onProgress, signal })
-        : restore(file, folder, { onProgress, signal }),
+        : restore(file, folder, {
+            onProgress,
+            signal,
+            ...(options.keys === undefined ? {} : { keysFrom: resolve(options.keys) }),
+          }),
     ),
   );
   if (!output.readable) {
@@ -60,6 +70,8 @@ async function restoreBackup(backup: string, options: Options): Promise<void> {
   }
   const into = folder === undefined ? 'is whole' : `is restored to ${inline(folder)} and proved`;
   output.say([output.paint.bold(`${inline(file)} ${into}`), ...coverageLines(done, output.paint)]);
+  if (folder !== undefined && !done.keys)
+    output.note('\nNo keys of sealed texts came along: such texts read [sealed].');
   if (folder !== undefined)
     output.note(`\nStart a server on it:  PRECEDENT_DATA=${inline(folder)} npm start`);
 }

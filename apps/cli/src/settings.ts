@@ -1,11 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
-import {
-  explainSettings,
-  readSettings,
-  type Settings,
-  type ShownSetting,
-} from '../../server/src/settings.js';
+import { readSettings, type Settings } from '../../server/src/settings.js';
+import { explainSettings, type ShownSetting } from '../../server/src/settings-shown.js';
 
 /** `.env` in the working folder, overruled by the environment. Throws a `Refusal` that names every wrong variable. */
 export function commandLineSettings(): Settings {

@@ -2,9 +2,10 @@ import { Module, type DynamicModule } from '@nestjs/common';
 import { CqrsModule } from '@nestjs/cqrs';
 import { AccessModule, SpendRequestState, type KeyRing } from '#access/module.js';
 import { DecisionsModule, decisionTools } from '#decisions/module.js';
+import { Sealing } from '#event-store/sealing.js';
 import { Streams } from '#event-store/streams.js';
 import { EvaluationModule, evaluationTools } from '#evaluation/module.js';
-import { EventLogModule } from '#ledger/module.js';
+import { EventLogModule, type LogOptions } from '#ledger/module.js';
 import { confirmed } from '#mcp/confirmed.js';
 import { McpModule } from '#mcp/module.js';
 import { ReadModels } from '#projections/read-models.js';
@@ -24,6 +25,7 @@ class LedgerModule {
     const providers = [
       { provide: Streams, useValue: ledger.streams },
       { provide: ReadModels, useValue: ledger.models },
+      { provide: Sealing, useValue: ledger.sealing },
       { provide: BLOBS, useValue: ledger.store },
       { provide: LOG, useValue: ledger.store },
       { provide: CLOCK, useValue: ledger.clock },
@@ -48,6 +50,8 @@ export class AppModule {
     requestStateSecret: Uint8Array,
     confirm: boolean,
     desk: AccountDesk | undefined,
+    log: LogOptions,
+    isDense: boolean,
   ): DynamicModule {
     return {
       module: AppModule,
@@ -58,7 +62,7 @@ export class AppModule {
         SourcesModule,
         DecisionsModule,
         EvaluationModule,
-        EventLogModule,
+        EventLogModule.around(log, isDense),
         McpModule.forRoot({
           tools: [...decisionTools, ...evaluationTools].map((tool) =>
             confirm && tool.governs ? confirmed(tool) : tool,

@@ -12,15 +12,18 @@ import { BODY_LIMIT } from '#http/fastify.js';
 import { answerProblems, ProblemFilter, type OnDefect } from '#http/problem.js';
 import type { Clock } from '#kernel/context.js';
 import { invalid } from '#kernel/refusal.js';
+import { LogService, type LogStatus } from '#ledger/module.js';
 import { McpEdge } from '#mcp/edge.js';
 import { mountMcp } from '#mcp/mount.js';
 import { Reactor } from '#projections/reaction.js';
+import { erasureReaction, finishErasures } from '#sources/module.js';
 import { addressesOf, localAddress } from './address.js';
 import { AppModule } from './app.module.js';
 import { openDoors, requestId, serveMetrics } from './doors.js';
-import { LagWatch } from './lag.js';
+import { LagWatch, type Lag } from './lag.js';
 import { openLedger, type Ledger } from './ledger.js';
 import type { Log } from './log.js';
+import { logKeysFor } from './log-key.js';
 import { Metrics } from './metrics.js';
 import { authenticating, foreignPeople } from './people.js';
 import { pepperFor } from './pepper.js';
@@ -69,8 +72,9 @@ export async function assemble(
 ): Promise<Application> {
   const health = {
     healthy: (): boolean => ledger.store.healthy ?? true,
-    lags: () => lag.read(),
+    lags: (): Promise<Lag[]> => lag.read(),
     keysLoaded: (): boolean => people?.keys.loaded ?? true,
+    log: (): LogStatus => signing.status(),
     serving: true,
   };
   const metrics = new Metrics({
@@ -78,6 +82,7 @@ export async function assemble(
     healthy: health.healthy,
     serving: () => health.serving,
     engine: () => ledger.store.stats ?? {},
+    log: () => ({ ...signing.status(), ...signing.coverage() }),
   });
   const ledger = await openLedger(
     settings,
@@ -95,11 +100,16 @@ export async function assemble(
     },
     clock,
   );
+  await finishErasures(ledger);
   const keys = {
     pepper: await pepperFor(settings),
     lastUsed: LastUsed.open(dirname(ledger.readFile)),
     shared: settings.EVENTSTORE.startsWith('esdb'),
   };
+  const logKeys = await logKeysFor(settings).catch(async (error: unknown) => {
+    await ledger.close();
+    throw error;
+  });
   const onDefect: OnDefect = (error, incident, request) => {
     log.error({ err: error, incident, request }, 'unexpected failure');
   };
@@ -118,6 +128,14 @@ export async function assemble(
       await requestStateSecret(settings),
       settings.CONFIRM === 'governance',
       deskOf(own, address.base),
+      {
+        keys: logKeys,
+        seconds: settings.CHECKPOINT_SECONDS,
+        onProblem: (error, problem) => {
+          log.error({ err: error, problem }, 'the log could not be signed');
+        },
+      },
+      !keys.shared,
     ),
     new FastifyAdapter({
       bodyLimit: BODY_LIMIT,
@@ -128,6 +146,7 @@ export async function assemble(
     { bodyParser: false, logger: ['fatal', 'error'], abortOnError: false },
   );
   const [commands, queries] = [app.get(CommandBus), app.get(QueryBus)];
+  const signing = app.get(LogService);
   const fastify = app.getHttpAdapter().getInstance();
   const people = own?.people ?? foreignPeople(settings, address.all);
   const authenticate = authenticating(
@@ -164,6 +183,7 @@ export async function assemble(
         extractor: modelOf(settings),
       }),
       ontologyReaction(ledger),
+      erasureReaction(ledger),
     ],
     (reaction, position, error) => {
       metrics.gaveUp(reaction);
@@ -182,6 +202,7 @@ export async function assemble(
     await draining.end(STREAMS_MS);
     await app.close();
     await reactor.close();
+    await signing.close();
     lag.close();
     metrics.close();
     keys.lastUsed.close();
@@ -204,6 +225,9 @@ export async function assemble(
   if (created?.reason === 'pepper_lost')
     log.warn('the pepper of the keys is gone and they with it: an owner key was issued');
   reactor.start();
+  signing.start();
+  if (!signing.holdsKey)
+    log.warn('the log is not signed: PRECEDENT_LOG_KEY names no key that the servers share');
   return {
     app,
     edge,

@@ -1,6 +1,7 @@
 import { Controller, Get, Inject, Res } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
+import type { LogStatus } from '#ledger/module.js';
 import type { Lag } from './lag.js';
 
 export const HEALTH = Symbol('Health');
@@ -12,6 +13,8 @@ export interface Health {
   lags(): Promise<Lag[]>;
   /** False until the keys that tokens are checked with were had; true where there are none to have. */
   keysLoaded(): boolean;
+  /** How the signing of the log fares. */
+  log(): LogStatus;
   /** False once a shutdown has begun. */
   serving: boolean;
 }
@@ -47,6 +50,7 @@ export class HealthController {
       ...(this.health.serving ? {} : { shutting_down: true }),
       event_store: healthy ? 'writable' : 'not_writable',
       keys: keys ? 'loaded' : 'not_loaded',
+      log: this.health.log().state,
       read_models: followers.filter((f) => f !== reactions),
       reactions,
     };

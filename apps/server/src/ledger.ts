@@ -5,7 +5,9 @@ import { join } from 'node:path';
 import type { BlobStore, EventStore } from '#event-store/event-store.js';
 import { MemoryStore } from '#event-store/memory.js';
 import { openEventStoreDb } from '#event-store/eventstoredb.js';
+import { Sealing } from '#event-store/sealing.js';
 import { lockLedger, openSqliteStore } from '#event-store/sqlite.js';
+import { openKeys } from '#event-store/sqlite-keys.js';
 import { Streams } from '#event-store/streams.js';
 import type { Clock } from '#kernel/context.js';
 import { projectHere, projectInThread, type Projector } from '#projections/projector.js';
@@ -18,6 +20,8 @@ import type { Settings } from './settings.js';
 export interface Ledger {
   store: Engine;
   streams: Streams;
+  /** Seals personal text, with keys of the data folder; none on a cluster. */
+  sealing: Sealing;
   projector: Projector;
   models: ReadModels;
   /** Where the read models are. */
@@ -77,8 +81,9 @@ async function onDisk(dir: string, events: LedgerEvents, clock: Clock): Promise<
         events.onCatchUp(position, end);
       },
     });
-    const streams = new Streams(timed(store, events));
-    return assemble({ store, streams, projector, dir, clock });
+    const sealing = new Sealing(openKeys(dir));
+    const streams = new Streams(timed(store, events), undefined, sealing);
+    return assemble({ store, streams, sealing, projector, dir, clock });
   } catch (error) {
     await store.close();
     throw error;
@@ -96,10 +101,12 @@ async function onCluster(
   try {
     const store = await openEventStoreDb(address, { clock });
     const projector = await follow(store, dir, events);
-    const streams = new Streams(timed(store, events), { shared: true });
+    const sealing = new Sealing(undefined);
+    const streams = new Streams(timed(store, events), { shared: true }, sealing);
     return assemble({
       store,
       streams,
+      sealing,
       projector,
       dir,
       clock,
@@ -117,11 +124,12 @@ async function inMemory(events: LedgerEvents, clock: Clock): Promise<Ledger> {
   const dir = await mkdtemp(join(tmpdir(), 'precedent-'));
   const store = new MemoryStore(clock);
   const projector = await follow(store, dir, events);
-  const streams = new Streams(timed(store, events));
+  const sealing = new Sealing(openKeys(dir));
+  const streams = new Streams(timed(store, events), undefined, sealing);
   const release = (): void => {
     rmSync(dir, { recursive: true, force: true });
   };
-  return assemble({ store, streams, projector, dir, clock, release });
+  return assemble({ store, streams, sealing, projector, dir, clock, release });
 }
 
 async function follow(store: Engine, dir: string, events: LedgerEvents): Promise<Projector> {
@@ -158,17 +166,22 @@ function timed(store: Engine, told: LedgerEvents): EventStore {
 function assemble(parts: {
   store: Engine;
   streams: Streams;
+  sealing: Sealing;
   projector: Projector;
   dir: string;
   clock: Clock;
   release?: () => void;
 }): Ledger {
-  const { store, streams, projector, dir, clock, release } = parts;
+  const { store, streams, sealing, projector, dir, clock, release } = parts;
   const readFile = join(dir, 'read.sqlite');
-  const db = ReadDatabase.openForReading(readFile);
+  const db = ReadDatabase.openForReading(readFile, sealing.opener);
+  sealing.onDestroyed(() => {
+    db.forget();
+  });
   return {
     store,
     streams,
+    sealing,
     projector,
     models: new ReadModels(db, projector, streams),
     readFile,
@@ -178,6 +191,7 @@ function assemble(parts: {
       await projector.close();
       db.close();
       await store.close();
+      await sealing.keys?.close();
       release?.();
     },
   };

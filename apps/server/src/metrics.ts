@@ -1,6 +1,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
 import { REFUSALS, type RefusalNotice } from '#kernel/notices.js';
+import type { LogStatus } from '#ledger/module.js';
 import type { Lag } from './lag.js';
 
 /** What is asked at every scrape. */
@@ -10,6 +11,8 @@ export interface Measured {
   serving(): boolean;
   /** Counters of the engine since the start, by name in camel case; none on most engines. */
   engine(): Readonly<Record<string, number>>;
+  /** Signed checkpoints of the log. */
+  log(): LogStatus & { covered: number };
 }
 
 const SECONDS = [0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
@@ -162,6 +165,7 @@ export class Metrics {
         this.set(reactions?.lag_seconds ?? 0);
       },
     });
+    ofTheLog(measured, registers);
     new Counter({
       name: 'precedent_eventstore_events_total',
       help: 'On a cluster: reconnects, silent subscriptions, replaced clients, doubtful, settled and unknown appends.',
@@ -174,4 +178,47 @@ export class Metrics {
       },
     });
   }
+}
+
+function ofTheLog(measured: Measured, registers: Registry[]): void {
+  const gauges: [string, string, (log: ReturnType<Measured['log']>) => number][] = [
+    [
+      'precedent_log_signing',
+      '1 while this server can sign the log, 0 where it has no key or the log is signed with another.',
+      ({ state }) => (state === 'no_key' || state === 'foreign_key' ? 0 : 1),
+    ],
+    [
+      'precedent_checkpoint_age_seconds',
+      'How long the oldest event that no signed checkpoint covers has waited.',
+      ({ uncoveredSeconds }) => uncoveredSeconds,
+    ],
+    [
+      'precedent_checkpoint_covered_events',
+      'Events under a signed checkpoint.',
+      ({ covered }) => covered,
+    ],
+    [
+      'precedent_checkpoint_inconsistent',
+      'Logs whose events are not those of their last checkpoint; nothing more of them is signed.',
+      ({ inconsistent }) => inconsistent,
+    ],
+  ];
+  for (const [name, help, value] of gauges)
+    new Gauge({
+      name,
+      help,
+      registers,
+      collect() {
+        this.set(value(measured.log()));
+      },
+    });
+  new Counter({
+    name: 'precedent_checkpoint_errors_total',
+    help: 'Attempts to sign the log that failed.',
+    registers,
+    collect() {
+      this.reset();
+      this.inc(measured.log().errors);
+    },
+  });
 }

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { link, open, readFile, rm } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pepperOf, type Pepper } from '#access/index.js';
 import { Refusal } from '#kernel/refusal.js';
+import { createFile } from './durable-file.js';
 import type { Settings } from './settings.js';
 
 /**
@@ -25,7 +26,7 @@ export async function pepperFor(
 
 async function fromFile(dir: string): Promise<string> {
   const path = join(dir, 'pepper');
-  const text = (await readIfThere(path)) ?? (await created(dir, path));
+  const text = (await readIfThere(path)) ?? (await created(path));
   if (/^[0-9a-f]{64}$/.test(text.trim())) return text.trim();
   throw new Refusal('invalid', 'invalid_pepper', `${path} holds no pepper`, {
     fix: 'put the right file back, or delete it: a new one is written, the old keys end, and an owner key is printed',
@@ -41,26 +42,7 @@ async function readIfThere(path: string): Promise<string | undefined> {
   }
 }
 
-/** Whole and on the disk before it has its name; two starts at once agree on one. */
-async function created(dir: string, path: string): Promise<string> {
-  const next = `${path}.${process.pid}.tmp`;
-  await rm(next, { force: true });
-  const file = await open(next, 'wx', 0o600);
-  try {
-    await file.writeFile(`${randomBytes(32).toString('hex')}\n`);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-  await link(next, path).catch((error: unknown) => {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-  });
-  await rm(next, { force: true });
-  const folder = await open(dir, 'r');
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
-  }
+async function created(path: string): Promise<string> {
+  await createFile(path, `${randomBytes(32).toString('hex')}\n`);
   return readFile(path, 'utf8');
 }

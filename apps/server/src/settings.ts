@@ -85,6 +85,26 @@ export const SETTINGS = {
     read: (given) =>
       given.length >= 32 ? { value: given } : { problem: 'must have at least 32 characters' },
   } satisfies Setting<string>,
+  LOG_NAME: {
+    default: 'precedent',
+    description:
+      'First part of the name of every signed log, `<name>/<pseudonym of the workspace>`. It stays for ever: proofs carry it.',
+    read: (given) =>
+      /^[\w.-]+(?:\/[\w.-]+)*$/.test(given) && given.length <= 100
+        ? { value: given }
+        : { problem: 'must be at most 100 letters, digits, dots, dashes and single slashes' },
+  } satisfies Setting<string>,
+  LOG_KEY: {
+    description:
+      'File with the Ed25519 key that signs the log (PKCS#8 PEM; former keys may follow it). Servers that share a ledger need the same one; without it they sign nothing. Default: `log-key.pem` in the data folder, made at the first start.',
+    read: text,
+  } satisfies Setting<string>,
+  CHECKPOINT_SECONDS: {
+    default: '10',
+    description:
+      'Seconds between two signed checkpoints of a log that has new events; 0 signs only where somebody asks for a proof.',
+    read: number(0, 86_400),
+  } satisfies Setting<number>,
   WORKSPACE: {
     default: 'Main',
     description: 'Name of the workspace that an empty ledger gets.',
@@ -214,7 +234,7 @@ export type Settings = { [K in WithDefault]: Value<(typeof SETTINGS)[K]> } & {
   [K in Exclude<Name, WithDefault>]?: Value<(typeof SETTINGS)[K]>;
 };
 
-const PREFIX = 'PRECEDENT_';
+export const PREFIX = 'PRECEDENT_';
 
 /** Reads all settings or refuses, naming every variable that is unknown or malformed. */
 export function readSettings(environment: Readonly<Record<string, string | undefined>>): Settings {
@@ -243,47 +263,4 @@ export function readSettings(environment: Readonly<Record<string, string | undef
         .join(', ')}`,
     },
   );
-}
-
-/** One setting as an operator is shown it. */
-export interface ShownSetting {
-  name: string;
-  /** As written; absent where it is not set. Secrets are replaced. */
-  value?: string;
-  from: 'environment' | '.env' | 'default' | 'not set';
-  problem?: string;
-}
-
-type Variables = Readonly<Record<string, string | undefined>>;
-
-/** Every setting, its value and where it comes from; then what is set but is no setting. */
-export function explainSettings(environment: Variables, file: Variables): ShownSetting[] {
-  const known = Object.entries<Setting<unknown>>(SETTINGS).map(([name, setting]) =>
-    shown(PREFIX + name, setting, environment, file),
-  );
-  const strange = Object.keys({ ...file, ...environment })
-    .filter((name) => name.startsWith(PREFIX) && !(name.slice(PREFIX.length) in SETTINGS))
-    .map((name): ShownSetting => {
-      const from = name in environment ? 'environment' : '.env';
-      return { name, from, problem: 'is no setting' };
-    });
-  return [...known, ...strange];
-}
-
-function shown(
-  name: string,
-  setting: Setting<unknown>,
-  environment: Variables,
-  file: Variables,
-): ShownSetting {
-  const given = environment[name] || file[name];
-  const from = environment[name] ? 'environment' : '.env';
-  if (!given)
-    return setting.default === undefined
-      ? { name, from: 'not set' }
-      : { name, value: setting.default, from: 'default' };
-  const read = setting.read(given);
-  // An address may hold a password.
-  const value = setting.secret ? '(set, not shown)' : given.replace(/:\/\/[^@/]*@/, '://…@');
-  return { name, value, from, ...('problem' in read ? { problem: read.problem } : {}) };
 }

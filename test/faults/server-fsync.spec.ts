@@ -1,9 +1,7 @@
 import { afterAll, afterEach, expect } from '@jest/globals';
-import { spawn, type ChildProcess } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { setTimeout as delay } from 'node:timers/promises';
+import type { ChildProcess } from 'node:child_process';
 import { canTrace, cleanUp, expectWhole, folder, itWith } from '../support/fault-kit.js';
-import { completed, history, ingest, send, wholeLog } from '../support/fault-server.js';
+import { breakDisk, completed, history, ingest, send, wholeLog } from '../support/fault-server.js';
 import { startServer, type RunningServer } from '../support/server.js';
 import { proved } from '../support/proved.js';
 
@@ -15,28 +13,13 @@ afterEach(async () => {
 });
 afterAll(cleanUp);
 
-/** From now on no sync of the server succeeds. */
-async function breakDisk(pid: number): Promise<void> {
-  const inject = 'inject=fsync,fdatasync:error=EIO';
-  const args = ['-f', '-qq', '-o', '/dev/null', '-e', 'trace=fsync,fdatasync', '-e', inject];
-  tracer = spawn('strace', [...args, '-p', String(pid)], { stdio: 'ignore' });
-  const untraced = (): boolean =>
-    /TracerPid:\s+0\n/.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
-  for (let tries = 0; untraced(); tries++) {
-    if (tries > 1_000) throw new Error('strace does not attach');
-    await delay(20);
-  }
-  // The other threads follow the first.
-  await delay(500);
-}
-
 itWith(canTrace && process.getuid?.() === 0, 'strace, as root')(
   'P1 P6 P7 B05: fsync fails under the server: outcome unknown, no more writes, reads go on; after a restart a retry stores once',
   async () => {
     const dir = folder();
     let door = (server = await startServer({ dir }));
     await completed(door, await ingest(door, 0));
-    await breakDisk(door.process.pid ?? 0);
+    tracer = await breakDisk(door, 'fsync,fdatasync', 'EIO');
 
     const failed = await ingest(door, 1);
     expect({ status: failed.status, error: failed.body['error'] }).toEqual({

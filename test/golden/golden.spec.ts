@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { canonicalJson, type Json } from '#kernel/json.js';
 import { sourceCodec } from '#sources/domain/source.events.js';
+import { subjectCodec } from '#sources/domain/subject.events.js';
 import { requestStateCodec } from '#access/domain/request-state.events.js';
 import { organisationCodec } from '#access/domain/organisation.events.js';
 import { workspaceCodec } from '#access/domain/workspace.events.js';
@@ -10,6 +11,7 @@ import { ingestionCodec } from '#decisions/domain/ingestion.events.js';
 import { ontologyCodec } from '#decisions/domain/ontology.events.js';
 import { datasetCodec } from '#evaluation/domain/dataset.events.js';
 import { evalrunCodec } from '#evaluation/domain/evalrun.events.js';
+import { checkpointCodec } from '#ledger/domain/checkpoint.events.js';
 import { topicCodec } from '#decisions/domain/topic.events.js';
 
 /** Every event version that was ever released, as it was stored. Lines are added, never changed: ledgers hold such bytes for ever. */
@@ -25,7 +27,7 @@ interface AnyCodec {
   decode(type: string, version: number, data: Json): object | undefined;
 }
 
-const codecs: readonly AnyCodec[] = [organisationCodec, workspaceCodec, requestStateCodec, sourceCodec, ingestionCodec, ontologyCodec, topicCodec, answerCodec, datasetCodec, evalrunCodec];
+const codecs: readonly AnyCodec[] = [organisationCodec, workspaceCodec, requestStateCodec, sourceCodec, subjectCodec, ingestionCodec, ontologyCodec, topicCodec, answerCodec, datasetCodec, evalrunCodec, checkpointCodec];
 
 describe('golden events', () => {
   it('P5: every released version of every event type has a line', () => {

@@ -48,7 +48,7 @@ const send = (response: ServerResponse, status: number, body: object): void => {
 
 const RECEIPT = {
   job_id: 'job_1',
-  status: 'running',
+  status: 'accepted',
   source_ids: [],
   records_total: 2,
   position: '7',

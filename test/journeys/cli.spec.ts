@@ -220,6 +220,25 @@ describe('what is decided', () => {
     expect((await run('history', 'Nothing of it')).stdout).toContain('No topic bears this name.');
   });
 
+  it('B19: is listed by when it was decided', async () => {
+    const decided = async (...args: string[]): Promise<string[]> =>
+      (await json<{ decisions: { statement: string }[] }>('decisions', ...args)).decisions.map(
+        ({ statement }) => statement,
+      );
+    expect(await decided('--since', '2024-01-01')).toEqual(['Use PostgreSQL']);
+    expect(await decided('--until', '2024-01-01', '--ended')).toEqual([
+      'Keep logs for thirty days',
+      'Use SQLite',
+    ]);
+    const shown = await run('decisions', '--since', 'yesterday');
+    expect(shown.stdout).toMatch(
+      /^0 decisions made since \S+ and before \S+\ndays are those of UTC\n$/,
+    );
+    expect(await run('decisions', '--since', 'soon')).toMatchObject({ code: 1, stdout: '' });
+    const { stdout } = await run('history', 'Use PostgreSQL', '--until', '2024-01-01');
+    expect(stdout).toContain('in the window asked for');
+  });
+
   it('changes by a review, once', async () => {
     const { items } = await json<{ items: { id: string; content_hash: string }[] }>('pending');
     const [kafka] = items;

@@ -10,6 +10,7 @@ const SAMPLES: Readonly<Record<string, (job: string, dataset: string) => object[
   resolve_decision_state: () => [
     { question: 'payment terms' },
     { question: 'terms of payment', request_id: 'read-only-1', as_of: '2025-01-01' },
+    { question: 'payment terms', receipt: true },
   ],
   get_decision_history: () => [{ topic: 'payment terms' }, { topic: 'no such topic' }],
   find_conflicts: () => [{}],
@@ -99,9 +100,9 @@ describe('a tool that is marked read-only', () => {
             false,
             undefined,
           ]);
-          // An answer kept for its request_id, or captured, is a record of reading.
+          // An answer kept for its request_id, its receipt or its rating is a record of reading; a checkpoint signs what is recorded.
           const streams = (await appendedSince(before)).map(({ stream }) => stream);
-          expect(streams.filter((stream) => !stream.startsWith('answer-'))).toEqual([]);
+          expect(streams.filter((stream) => !/^(?:answer|checkpoint)-/.test(stream))).toEqual([]);
         }
     },
   );

@@ -22,6 +22,7 @@ describe('metrics', () => {
     healthy: () => true,
     serving: () => true,
     engine: () => ({ reconnects: 1, unknownOutcomes: 2 }),
+    log: () => ({ state: 'signing', uncoveredSeconds: 0, inconsistent: 0, errors: 0, covered: 1 }),
   });
   let served: Set<string>;
   let text: string;

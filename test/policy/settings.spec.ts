@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { Refusal } from '#kernel/refusal.js';
-import { SETTINGS, explainSettings, readSettings } from '../../apps/server/src/settings.js';
+import { SETTINGS, readSettings } from '../../apps/server/src/settings.js';
+import { explainSettings } from '../../apps/server/src/settings-shown.js';
 
 describe('settings', () => {
   it('docs/operations.md lists each with its default and description', () => {

@@ -1,3 +1,5 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { openSqliteReader } from '#event-store/sqlite.js';
 import type { RecordedEvent } from '#event-store/event-store.js';
@@ -71,4 +73,24 @@ export async function wholeLog(dir: string): Promise<RecordedEvent[]> {
   for await (const batch of reader.follow(0, options)) log.push(...batch);
   await reader.close();
   return log;
+}
+
+/** From now on these system calls of the server fail with that error; ends with the process that it returns. */
+export async function breakDisk(
+  { process: { pid = 0 } }: RunningServer,
+  calls: string,
+  error: string,
+): Promise<ChildProcess> {
+  const inject = `inject=${calls}:error=${error}`;
+  const args = ['-f', '-qq', '-o', '/dev/null', '-e', `trace=${calls}`, '-e', inject];
+  const tracer = spawn('strace', [...args, '-p', String(pid)], { stdio: 'ignore' });
+  const untraced = (): boolean =>
+    /TracerPid:\s+0\n/.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  for (let tries = 0; untraced(); tries++) {
+    if (tries > 1_000) throw new Error('strace does not attach');
+    await delay(20);
+  }
+  // The other threads follow the first.
+  await delay(500);
+  return tracer;
 }

@@ -234,6 +234,14 @@ const principal: Maker = async (server, place) => {
   return added['principal'] ?? '';
 };
 
+/** A text of a subject that has no other. */
+async function subjectOf(server: TestApplication, place: Place): Promise<string> {
+  const subject = `${place.word}-${++made}`;
+  const source = { title: subject, type: 'note', text: `${subject} was here.`, subject };
+  await server.ingest({ source, records: [] }, place.key);
+  return subject;
+}
+
 /** How far our own proposals are counted. */
 let proposals = 0;
 
@@ -279,6 +287,26 @@ export const MAKERS: Readonly<Record<string, Maker>> = {
   dataset_id: async (server, place) => String((await dataset(server, place))['dataset_id']),
   run_id: async (server, place) => (await runs(server, place))[0],
   compare_to: async (server, place) => (await runs(server, place))[0],
+  subject: subjectOf,
+  source_id: async (server, place) => {
+    const text = `${place.word} ${++made} was here.`;
+    const source = { title: text, type: 'note', text };
+    const { source_ids } = (await post(server, place, 'ingestions', { source, records: [] })) as {
+      source_ids?: string[];
+    };
+    await server.ingest({ source, records: [] }, place.key);
+    return source_ids?.[0] ?? '';
+  },
+  erasure_id: async (server, place) => {
+    const subject = await subjectOf(server, place);
+    return (
+      (await post(server, place, 'erasures', { subject, reason: 'mistake' }))['erasure_id'] ?? ''
+    );
+  },
+  hold_id: async (server, place) => {
+    const subject = await subjectOf(server, place);
+    return (await post(server, place, 'legal-holds', { subject, matter: 'M-1' }))['hold_id'] ?? '';
+  },
   call_id: async (server, place) => {
     await post(server, place, 'workspace/settings', { answer_capture: true });
     return (await post(server, place, 'answers', { question: `${place.word} ?` }))['call_id'] ?? '';
@@ -330,9 +358,17 @@ export const TOGETHER: Readonly<Record<string, Together>> = {
 /** Not ids of anything: what callers choose themselves, everywhere or in one operation. */
 export const CHOSEN: readonly string[] = [
   'request_id',
+  // What an identity provider calls somebody.
+  'POST /v1/principals/{principal}/identities: subject',
+  'POST /v1/principals/{principal}/identities/removal: subject',
+  // Lists that are empty for a subject of one's own of which nothing was erased or held.
+  'GET /v1/erasures: subject',
+  'GET /v1/legal-holds: subject',
   // A candidate without a topic gets one of this name, new or not.
   'POST /v1/decisions/{decision_id}/reviews: topic',
   'tool review_decision: topic',
+  // A tile of one's own log.
+  'path',
 ];
 
 /** Answers for a name that nothing bears are answers, not refusals. */
@@ -342,6 +378,8 @@ export const ANSWERED: readonly string[] = ['GET /v1/topics/{topic}/history'];
 export const ARGUMENTS: Readonly<Record<string, Values>> = {
   'POST /v1/ingestions': { source: { title: 'plain', type: 'note', text: 'plain' } },
   'tool ingest': { source: { title: 'plain', type: 'note', text: 'plain' } },
+  'GET /v1/log/tile/{path}': { path: 'entries/000.p/1' },
+  'GET /v1/log/proofs/inclusion': { position: '1' },
   'POST /v1/conflicts/{conflict_id}/resolutions': { action: 'dismiss' },
   'tool resolve_conflict': { action: 'dismiss' },
   'POST /v1/ontology/changes': { action: 'reject', reason: 'plain' },

@@ -16,6 +16,7 @@ import { certificateProblem, readAddress } from './eventstoredb-address.js';
 import { Blobs } from './eventstoredb-blobs.js';
 import { Connection } from './eventstoredb-connection.js';
 import { follow } from './eventstoredb-following.js';
+import { KeyStreams } from './eventstoredb-keys.js';
 import { Health, TIMINGS, type EventStoreDbStats, type Timings } from './eventstoredb-health.js';
 import {
   persist,
@@ -56,6 +57,9 @@ export class EventStoreDbStore implements EventStore, BlobStore {
   readonly #followers = new Set<() => void>();
   readonly #writes = new Set<Promise<unknown>>();
   #closing: Promise<void> | undefined;
+  #learn: ((events: readonly RecordedEvent[]) => Promise<void>) | undefined;
+  /** Keys of sealed texts, apart from the log. */
+  readonly keys: KeyStreams;
 
   constructor(
     private readonly connection: Connection,
@@ -64,6 +68,7 @@ export class EventStoreDbStore implements EventStore, BlobStore {
   ) {
     this.#prefix = prefixOf(ledger);
     this.#blobs = new Blobs(connection, blobPrefixOf(ledger));
+    this.keys = new KeyStreams(connection, keyPrefixOf(ledger));
   }
 
   /** False while a follower is cut off, or after a call that did not reach the cluster, until one does. */
@@ -99,7 +104,17 @@ export class EventStoreDbStore implements EventStore, BlobStore {
     fromRevision = 0,
   ): AsyncGenerator<readonly RecordedEvent[], void, void> {
     for await (const events of readOut(this.connection, this.#prefix + stream, fromRevision))
-      yield events.map(toRecorded);
+      yield await this.#learned(events.map(toRecorded));
+  }
+
+  /** Before any event is handed on, `learn` has seen it. */
+  beforeReading(learn: (events: readonly RecordedEvent[]) => Promise<void>): void {
+    this.#learn = learn;
+  }
+
+  async #learned(events: readonly RecordedEvent[]): Promise<readonly RecordedEvent[]> {
+    await this.#learn?.(events);
+    return events;
   }
 
   async *follow(
@@ -108,7 +123,9 @@ export class EventStoreDbStore implements EventStore, BlobStore {
   ): AsyncGenerator<readonly RecordedEvent[], void, void> {
     if (options.signal.aborted) return;
     const goal = options.live ? Infinity : await this.end();
-    yield* follow(this.connection, this.#prefix, after, { ...options, goal }, this.#followers);
+    const { connection } = this;
+    const all = follow(connection, this.#prefix, after, { ...options, goal }, this.#followers);
+    for await (const events of all) yield await this.#learned(events);
   }
 
   async end(): Promise<Position> {
@@ -173,6 +190,11 @@ export function prefixOf(ledger: string): string {
 /** Not below the prefix of the events: followers see no blobs. */
 export function blobPrefixOf(ledger: string): string {
   return ledger === DEFAULT_LEDGER ? 'blob-' : `${ledger}.blob-`;
+}
+
+/** Not below the prefix of the events either. */
+function keyPrefixOf(ledger: string): string {
+  return ledger === DEFAULT_LEDGER ? 'key-' : `${ledger}.key-`;
 }
 
 export const DEFAULT_LEDGER = 'precedent';

@@ -36,6 +36,19 @@ export function copyKeys(dir: string, target: string): KeptKeys | undefined {
   }
 }
 
+/** How many keys a data directory has, also while a server uses it; undefined where it has no such file. */
+export function keysIn(dir: string): KeptKeys | undefined {
+  const path = keysFile(dir);
+  if (!existsSync(path)) return undefined;
+  const db = new DatabaseSync(path, { readOnly: true });
+  try {
+    db.exec('PRAGMA busy_timeout=5000');
+    return countOf(db);
+  } finally {
+    db.close();
+  }
+}
+
 /** Puts the keys of a backup into a directory whose ledger is being restored; it has its name once it is whole and on the disk. */
 export function restoreKeys(file: string, dir: string): KeptKeys {
   const partial = `${keysFile(dir)}.partial`;

@@ -140,11 +140,6 @@ describe('checkLedger', () => {
       { at: 'position 21', what: 'revision in the index', expected: '6', found: '9' },
     ],
     [
-      'time that runs backwards',
-      changed(20, stored(21, 's-2', 6, 3)),
-      { at: 'position 21', what: 'recorded_at', expected: `${at(20)} or later`, found: at(3) },
-    ],
-    [
       'a header that is no JSON',
       changed(
         20,

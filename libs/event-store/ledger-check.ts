@@ -91,6 +91,8 @@ export interface CheckOptions {
   heads?: number;
   /** False for the events of one workspace: other events of its streams may be missing between them. */
   wholeStreams?: boolean;
+  /** False: none are made. */
+  marks?: boolean;
   /** Sees every event of which nothing was found wrong, in order. It may throw a `LedgerDamage` of its own. */
   onEvent?: (event: StoredEvent, facts: HeaderFacts) => void | Promise<void>;
 }
@@ -99,8 +101,9 @@ const HEADS = 100_000;
 
 /**
  * Proves a ledger from its own bytes: every payload and blob has the hash that is written of it, positions rise (without gaps where
- * the engine leaves none), revisions of every stream are contiguous, time never runs backwards, and the index says what the headers
- * say. Throws a `LedgerDamage` of the first thing that is wrong. Memory does not grow with the ledger.
+ * the engine leaves none), revisions of every stream are contiguous, and the index says what the headers say. Recorded times are only
+ * covered by the digest: on a cluster they may run backwards between servers (ADR 4), and a ledger can come from one. Throws a
+ * `LedgerDamage` of the first thing that is wrong. Memory does not grow with the ledger.
  */
 export async function checkLedger(source: LedgerSource, options: CheckOptions): Promise<Checked> {
   const log = new LogCheck(source, options);
@@ -175,14 +178,11 @@ class LogCheck {
   }
 
   #accept(event: StoredEvent, facts: HeaderFacts): Promise<void> | undefined {
-    const { recorded_at } = facts;
-    if (this.#recordedAt !== null && recorded_at < this.#recordedAt)
-      throw backwards(event, this.#position, this.#recordedAt, recorded_at);
     this.#position = event.position;
-    this.#recordedAt = recorded_at;
+    this.#recordedAt = facts.recorded_at;
     this.events += 1;
     this.#digest.add(event.header);
-    if (this.events % MARK_EVENTS === 0) this.#mark(event);
+    if (this.events % MARK_EVENTS === 0 && this.options.marks !== false) this.#mark(event);
     return this.options.onEvent?.(event, facts) ?? undefined;
   }
 
@@ -215,14 +215,21 @@ class LogCheck {
       head === undefined && this.#forgotten ? this.#askIndex(event, stream, revision) : undefined;
     const wholeStreams = this.options.wholeStreams ?? true;
     if (!asked && (wholeStreams ? revision !== next : revision < next))
-      throw wrong(
-        event,
-        `revision of ${stream}`,
-        wholeStreams ? String(next) : `${next} or later`,
-        String(revision),
-      );
+      throw this.#wrongRevision(event, facts, next);
     this.#remember(stream, revision);
     return asked;
+  }
+
+  #wrongRevision(
+    event: StoredEvent,
+    { stream, revision }: HeaderFacts,
+    next: number,
+  ): LedgerDamage {
+    const { wholeStreams = true, contiguous } = this.options;
+    const expected = wholeStreams ? String(next) : `${next} or later`;
+    const { finding } = wrong(event, `revision of ${stream}`, expected, String(revision));
+    // Where positions have gaps, the one that is missing may have been anywhere before.
+    return new LedgerDamage(revision > next && !contiguous ? { ...finding, first: 1 } : finding);
   }
 
   #remember(stream: string, revision: number): void {
@@ -267,17 +274,6 @@ function wrong(
 ): LedgerDamage {
   const at = `position ${position}`;
   return new LedgerDamage({ at, what, expected, found, first: position, last: position });
-}
-
-/** Either this event says too early a time, or the one before too late a one. */
-function backwards(
-  { position }: StoredEvent,
-  before: Position,
-  expected: string,
-  found: string,
-): LedgerDamage {
-  const { finding } = wrong({ position }, 'recorded_at', `${expected} or later`, found);
-  return new LedgerDamage({ ...finding, first: before });
 }
 
 function headerOf(event: StoredEvent): HeaderFacts {

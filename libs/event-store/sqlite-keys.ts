@@ -88,7 +88,7 @@ class SqliteKeys implements KeyVault {
     this.#worker.on('message', (answer: FromKeysWriter) => {
       this.#received(answer);
     });
-    this.#worker.on('error', (error) => {
+    this.#worker.on('error', (error: Error) => {
       this.#lost(error);
     });
     this.#exited = new Promise((resolve) => {
@@ -114,7 +114,7 @@ class SqliteKeys implements KeyVault {
       });
       for (const id of fresh) this.#underWay.set(id, done);
     }
-    await Promise.all(missing.map((id) => this.#underWay.get(id)));
+    await Promise.all(missing.map((id) => this.#underWay.get(id) ?? Promise.resolve()));
   }
 
   async destroy(id: string): Promise<void> {

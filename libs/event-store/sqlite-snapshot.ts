@@ -18,6 +18,7 @@ const PAGE_AHEAD = 32;
 const COPY_PAGES = 512;
 /** Streams whose names are kept. */
 const NAMES = 50_000;
+const NAMES_AHEAD = 128;
 const EVENT =
   'position, stream, revision, header, payload, octet_length(header), octet_length(payload)';
 /** A page ends early when it holds this much, in bytes or characters. */
@@ -39,7 +40,7 @@ export class SqliteSnapshot implements LedgerSource {
       bytes: db.prepare(
         'SELECT CAST(header AS BLOB) AS header, CAST(payload AS BLOB) AS payload FROM event WHERE position = ?',
       ),
-      name: db.prepare('SELECT name FROM stream WHERE id = ?'),
+      names: db.prepare('SELECT id, name FROM stream WHERE id >= ? ORDER BY id LIMIT ?'),
       locate: db.prepare(
         'SELECT position FROM event WHERE stream = (SELECT id FROM stream WHERE name = ?) AND revision = ?',
       ),
@@ -156,13 +157,13 @@ export class SqliteSnapshot implements LedgerSource {
   }
 
   #nameOf(id: number): string {
-    let name = this.#names.get(id);
-    if (name === undefined) {
-      name = String(this.#sql.name.get(id)?.['name']);
-      if (this.#names.size >= NAMES) this.#names.clear();
-      this.#names.set(id, name);
-    }
-    return name;
+    const known = this.#names.get(id);
+    if (known !== undefined) return known;
+    if (this.#names.size >= NAMES) this.#names.clear();
+    // Streams have their ids in the order of their first events: the next ones are asked for soon.
+    for (const row of this.#sql.names.all(id, NAMES_AHEAD))
+      this.#names.set(Number(row['id']), String(row['name']));
+    return this.#names.get(id) ?? 'none';
   }
 
   /** Writes this moment into `path`, an empty file, page by page. Not yet synced. */

@@ -128,6 +128,23 @@ export class Streams {
       : this.inTurn(stream, () => this.fold(kind, stream));
   }
 
+  /**
+   * Lets the fold of a long stream go on from a state that is `known` otherwise; what follows is read from the log. Not asked where the
+   * stream is in memory.
+   */
+  async resume<S, C, V extends Vocabulary>(
+    kind: StreamKind<S, C, V>,
+    stream: string,
+    known: () => Promise<Folded<S> | undefined>,
+  ): Promise<void> {
+    if (this.cache.get(stream)) return;
+    const folded = await known();
+    if (!folded) return;
+    await this.inTurn(stream, async () => {
+      if (!this.cache.get(stream)) await this.foldOn(kind, stream, folded);
+    });
+  }
+
   /** The stream as its first event left it, read from the log; nothing later can change that. */
   async began<S, C, V extends Vocabulary>(
     kind: StreamKind<S, C, V>,
@@ -148,11 +165,18 @@ export class Streams {
   ): Promise<Folded<S>> {
     const cached = this.cache.get(stream) as Folded<S> | undefined;
     if (cached && !this.options.shared) return cached;
-    const folded: Folded<S> = cached ?? {
-      state: kind.decider.initial(),
-      revision: NO_STREAM,
-      position: 0,
-    };
+    return this.foldOn(
+      kind,
+      stream,
+      cached ?? { state: kind.decider.initial(), revision: NO_STREAM, position: 0 },
+    );
+  }
+
+  private async foldOn<S, C, V extends Vocabulary>(
+    kind: StreamKind<S, C, V>,
+    stream: string,
+    folded: Folded<S>,
+  ): Promise<Folded<S>> {
     for await (const batch of this.store.readStream(stream, folded.revision + 1)) {
       for (const event of batch) {
         folded.state = this.evolved(kind, folded.state, event);

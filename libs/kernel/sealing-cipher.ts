@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, createHash } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHash, hash } from 'node:crypto';
 
 export const [IV_BYTES, TAG_BYTES] = [12, 16];
 
@@ -18,12 +18,12 @@ export function combined(ids: readonly string[], keyOf: KeyOf): ReturnType<KeyOf
   if (keys.includes('erased')) return 'erased';
   const [only] = keys;
   if (keys.length < 2) return only;
-  const hash = createHash('sha256');
+  const all = createHash('sha256');
   for (const key of keys) {
     if (key === undefined) return undefined;
-    hash.update(key);
+    all.update(key);
   }
-  return new Uint8Array(hash.digest());
+  return new Uint8Array(all.digest());
 }
 
 export function encrypt(
@@ -32,8 +32,7 @@ export function encrypt(
   plain: Uint8Array,
 ): { iv: Buffer; sealed: Buffer } {
   const aad = Buffer.from(JSON.stringify([place.workspace, place.of, place.field]));
-  const digest = createHash('sha256').update(key).update(aad).update(plain).digest();
-  const iv = digest.subarray(0, IV_BYTES);
+  const iv = hash('sha256', Buffer.concat([key, aad, plain]), 'buffer').subarray(0, IV_BYTES);
   const cipher = createCipheriv('aes-256-gcm', key, iv).setAAD(aad);
   const sealed = Buffer.concat([cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
   return { iv, sealed };

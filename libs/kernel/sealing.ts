@@ -21,7 +21,7 @@ export function isHidden(value: unknown): boolean {
   return value === ERASED || value === SEALED;
 }
 
-/** Id of the key of a subject: a declared one, a source that has none, or `principal:<id>`. */
+/** Id of the key of a subject: a declared one, a source that has none, or `principal/<id>`, which nobody can declare. */
 export function subjectKey(workspace: string, subject: string): string {
   const id = derivedId('subject-key', workspace, subject).replaceAll('-', '');
   return `k_${id.slice(0, 24)}`;

@@ -180,16 +180,12 @@ export class ReadDatabase implements Writes {
     );
     const columns = order.map((c) => c['name'] as string);
     const list = columns.map((name) => `"${name}"`).join(', ');
-    const { db } = this;
-    return {
-      columns,
-      rows: {
-        *[Symbol.iterator]() {
-          const statement = db.prepare(`SELECT ${list} FROM "${table}" ORDER BY ${list}`);
-          for (const row of statement.iterate()) yield Object.values(row);
-        },
-      },
-    };
+    return { columns, rows: this.iterate(`SELECT ${list} FROM "${table}" ORDER BY ${list}`) };
+  }
+
+  private *iterate(sql: string): Generator<readonly unknown[], undefined> {
+    for (const row of this.db.prepare(sql).iterate()) yield Object.values(row);
+    return undefined;
   }
 
   close(): void {

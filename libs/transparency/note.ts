@@ -214,7 +214,7 @@ function malformed(line?: string): ProofError {
 }
 
 /** The format forbids Unicode spaces and the plus sign. */
-function isKeyName(name: string): boolean {
+export function isKeyName(name: string): boolean {
   return name !== '' && name.isWellFormed() && !/[\s\u0085+\p{Cc}]/u.test(name);
 }
 

@@ -8,4 +8,6 @@ export interface Receipts {
    * signed for it where none does yet. Refuses with `no_log_key` where this ledger signs nothing.
    */
   issue(workspace: string, position: Position, details: ReceiptDetails): Promise<Receipt>;
+  /** Refuses where no key could sign: for whoever would record something in order to have a receipt of it. */
+  assertSigning(workspace: string): Promise<void>;
 }

@@ -68,9 +68,15 @@ function factsOf(event: RecordedEvent, reads: Reads | undefined): Known {
   const data = JSON.parse(event.payload) as Json;
   const given = answerCodec.decode(event.type, event.version, data);
   if (given?.type !== 'AnswerGiven') return topicFacts(event, data, reads);
-  const { question_sha256, answer, attested } = given.data;
-  const of = attested ?? { answer_sha256: sha256(canonicalJson(answer)) };
-  return { facts: { kind: 'answer', question_sha256, ...of }, whole: true };
+  const { question_sha256, attested } = given.data;
+  const of = attested ?? unattested(given.data.answer);
+  return { facts: { kind: 'answer', question_sha256, ...of }, whole: of !== undefined };
+}
+
+/** Of an answer that was kept before receipts were, in clear; nothing of a sealed one. */
+function unattested(answer: unknown): Facts | undefined {
+  if (typeof answer !== 'object') return undefined;
+  return { answer_sha256: sha256(canonicalJson(answer)) };
 }
 
 function topicFacts(event: RecordedEvent, data: Json, reads: Reads | undefined): Known {

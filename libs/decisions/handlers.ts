@@ -79,6 +79,7 @@ export class ResolveDecisionStateHandler implements IQueryHandler<ResolveDecisio
     const { request_id: requestId, receipt = false } = input;
     if (requestId === undefined && !answerCapture && !receipt)
       return this.fresh(workspace, input, (given) => given);
+    if (receipt) await this.receipts.assertSigning(workspace);
     const key = sha256(requestId ?? randomUUID()).slice(0, 32);
     const given = await this.kept(caller, input, key, answerCapture ? callId(key) : undefined);
     if (!receipt) return given;

@@ -1,4 +1,6 @@
+import type { RecordedEvent } from '#event-store/event-store.js';
 import type { Sealing } from '#event-store/sealing.js';
+import type { Json } from '#kernel/json.js';
 import { reaction, type Reaction } from '#projections/reaction.js';
 import type { ReadModels } from '#projections/read-models.js';
 import { subjectCodec } from './domain/subject.events.js';
@@ -22,7 +24,21 @@ interface Erasing {
   models: ReadModels;
 }
 
-/** Follows the log for erasures that another server recorded. */
+/**
+ * On a cluster, before anybody sees these events: whoever reads at or after an erasure that another server recorded is shown no text of it.
+ */
+export async function followErasures(
+  sealing: Sealing,
+  events: readonly RecordedEvent[],
+): Promise<void> {
+  for (const { type, version, payload } of events) {
+    if (type !== 'SubjectErased') continue;
+    const known = subjectCodec.decode(type, version, JSON.parse(payload) as Json);
+    if (known) await destroyKeys(sealing, [known.data.key]);
+  }
+}
+
+/** Tries again, until there is room on the disk, what was recorded here and could not be finished. */
 export function erasureReaction({ sealing }: Pick<Erasing, 'sealing'>): Reaction {
   return reaction('erasure', subjectCodec, 'SubjectErased', async ({ key }) => {
     if (sealing.keys) await destroyKeys(sealing, [key]);

@@ -84,8 +84,23 @@ export class EraseSubjectHandler extends SubjectHandler implements ICommandHandl
           position: String(this.streams.acknowledged),
         };
     }
-    await destroyKeys(this.sealing, [key]);
+    await this.destroyed(key);
     return erasureShown(this.models, this.receipts, workspace, erasure);
+  }
+
+  /** Recorded and not destroyed yet, it is tried again until there is room, here and at the next start. */
+  private async destroyed(key: string): Promise<void> {
+    try {
+      await destroyKeys(this.sealing, [key]);
+    } catch (error) {
+      if (!(error instanceof Refusal) || error.kind !== 'unavailable') throw error;
+      throw new Refusal(
+        'unavailable',
+        'erasure_unfinished',
+        'the erasure is recorded, and its key could not be destroyed yet',
+        { fix: 'make room on the disk; it is tried again by itself, and ask again to be sure' },
+      );
+    }
   }
 
   private preview(workspace: string, key: string, grounds: Grounds): Promise<Erasure> {

@@ -7,7 +7,7 @@ import type { Reads } from '#projections/read-database.js';
 import { ReadModels } from '#projections/read-models.js';
 import { subjectDecider } from './domain/subject.js';
 import { subjectCodec } from './domain/subject.events.js';
-import { subjectOfSource, touchedBy } from './projections/subject-queries.js';
+import { sealsAnything, subjectOfSource } from './projections/subject-queries.js';
 
 export const subjectStreams = { decider: subjectDecider, codec: subjectCodec };
 export const subjectStream = (workspace: string, key: string): string =>
@@ -39,7 +39,7 @@ export abstract class SubjectHandler {
     return this.models.read((reads) => {
       if (source_id !== undefined) return keyOfSource(reads, workspace, source_id);
       const key = subjectKey(workspace, subject ?? '');
-      if (touchedBy(reads, workspace, key).sources > 0) return key;
+      if (sealsAnything(reads, workspace, key)) return key;
       throw nothingOf('subject', 'subject', 'give the id under which its texts were ingested');
     });
   }
@@ -55,7 +55,7 @@ function keyOfSource(reads: Reads, workspace: string, id: string): string {
       fix: 'give `subject` instead: one key seals all of its texts, so they go together',
     });
   const key = subjectKey(workspace, id);
-  if (touchedBy(reads, workspace, key).sources > 0) return key;
+  if (sealsAnything(reads, workspace, key)) return key;
   throw new Refusal('conflict', 'not_sealed', 'the source was recorded without a key', {
     path: 'source_id',
     issues: [{ path: 'source_id', problem: 'was captured before texts were sealed' }],

@@ -46,7 +46,7 @@ const vocabulary = {
       request_id: t.Optional(t.String()),
       /** SHA-256 of the canonical question: what the key is bound to. */
       question_sha256: t.String(),
-      /** The question that was hashed: without request_id and at_least. Absent in version 1. Personal, like the answer. */
+      /** The question that was hashed: without request_id, at_least and receipt. Absent in version 1. Personal, like the answer. */
       asked: t.Optional(t.Unknown()),
       /** With a `call_id` where capture was on: only then it may be rated. */
       answer: t.Unknown(),

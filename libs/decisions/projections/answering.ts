@@ -3,6 +3,7 @@ import { invalid } from '#kernel/refusal.js';
 import { isoMs, whenMs } from '#kernel/time.js';
 import type { Reads } from '#projections/read-database.js';
 import type { Answer, ReadAxes, ResolveInput } from '../contract.js';
+import { declaredNear } from '../domain/declared-near.js';
 import { evidenceOf, validity, type Known } from '../domain/claim-view.js';
 import { resolve, type State } from '../domain/resolver.js';
 import { HISTORY_MAX, claimsForQuestion, conflictsFor } from './claim-queries.js';
@@ -99,7 +100,7 @@ export function answer(
   };
   const [topic, ...more] = named;
   if (!topic || more.length > 0)
-    return { ...unrecognised(reads, workspace, named, found, axes), ...frame };
+    return { ...unrecognised(reads, workspace, input, named, found, axes), ...frame };
   return { ...resolved(reads, workspace, topic, input.scope, axes), ...frame };
 }
 
@@ -116,6 +117,7 @@ type Body = Omit<
 function unrecognised(
   reads: Reads,
   workspace: string,
+  asked: ResolveInput,
   named: readonly TopicName[],
   found: Found | undefined,
   axes: Axes,
@@ -123,7 +125,13 @@ function unrecognised(
   const near =
     named.length > 0
       ? namesakes(reads, workspace, named, axes)
-      : suggestions(reads, workspace, found ?? NOTHING_FOUND, axes);
+      : suggestions(
+          reads,
+          workspace,
+          found ?? NOTHING_FOUND,
+          axes,
+          declaredNear(axes.ontology.content.topics, `${asked.topic ?? ''} ${asked.question}`),
+        );
   const reason =
     named.length > 0
       ? 'Several topics bear this name; ask again with the id of one.'

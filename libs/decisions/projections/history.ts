@@ -3,6 +3,7 @@ import type { Reads } from '#projections/read-database.js';
 import type { CandidateTopic, History, HistoryInput } from '../contract.js';
 import { covers } from '../domain/claim.js';
 import { validity, type ClaimView } from '../domain/claim-view.js';
+import { declaredNear } from '../domain/declared-near.js';
 import { axesOf, type Axes } from './answering.js';
 import { claimsForQuestion } from './claim-queries.js';
 import { isDecidedIn, windowOf, windowView } from './decided.js';
@@ -30,7 +31,12 @@ export function history(
   const named = topicsNamed(reads, workspace, input.topic, axes.known);
   const [topic, ...more] = named;
   if (!topic || more.length > 0)
-    return unrecognised(input, named, position, near(reads, workspace, named, found, axes));
+    return unrecognised(
+      input,
+      named,
+      position,
+      near(reads, workspace, input.topic, named, found, axes),
+    );
   const claims = claimsForQuestion(reads, workspace, topic.topic, axes.asOfMs, axes.known);
   const holds = (claim: ClaimView): boolean => {
     const interval = validity(claim, axes.known);
@@ -81,6 +87,7 @@ function whyEmpty(input: HistoryInput): string {
 function near(
   reads: Reads,
   workspace: string,
+  asked: string,
   named: readonly TopicName[],
   found: Found,
   axes: Axes,
@@ -88,7 +95,13 @@ function near(
   const { candidate_topics } =
     named.length > 0
       ? namesakes(reads, workspace, named, axes)
-      : suggestions(reads, workspace, found, axes);
+      : suggestions(
+          reads,
+          workspace,
+          found,
+          axes,
+          declaredNear(axes.ontology.content.topics, asked),
+        );
   return candidate_topics;
 }
 

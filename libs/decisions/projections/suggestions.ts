@@ -2,6 +2,7 @@ import type { Reads } from '#projections/read-database.js';
 import { sourceRecorded, sourceView } from '#sources/index.js';
 import type { Answer, CandidateExcerpt, CandidateTopic } from '../contract.js';
 import { validity, type ClaimView, type Known } from '../domain/claim-view.js';
+import type { DeclaredNear } from '../domain/declared-near.js';
 import { claimById, claimsForQuestion } from './claim-queries.js';
 import type { Found, NearPassage } from './search-engine.js';
 import { homeOf, topicById, type TopicName } from './topics.js';
@@ -25,17 +26,31 @@ export function suggestions(
   workspace: string,
   found: Found,
   moment: Moment,
+  declared: DeclaredNear,
 ): Suggestions {
   return {
-    candidate_topics: [
-      ...new Set(found.topics.map(({ topic }) => homeOf(reads, workspace, topic, moment.known))),
-    ]
+    candidate_topics: inOrder(found, declared, (topic) =>
+      homeOf(reads, workspace, topic, moment.known),
+    )
       .flatMap((topic) => candidateTopic(reads, workspace, topic, moment))
       .slice(0, SUGGESTED.topics),
     candidate_excerpts: found.sources
       .flatMap((source) => candidateExcerpt(reads, workspace, source, moment))
       .slice(0, SUGGESTED.sources),
   };
+}
+
+/** Of the places at the end this many are for declared topics of which half a name is asked for, if there are some. */
+const FOR_HALF = 2;
+
+function inOrder(found: Found, declared: DeclaredNear, home: (topic: string) => string): string[] {
+  // Before anything was searched for, whoever asks has not decided yet that it names nothing.
+  if (found === NOTHING_FOUND) return [];
+  const sure = [...declared.whole, ...found.topics.map(({ topic }) => topic)].map(home);
+  const half = declared.half.map(home).filter((topic) => !sure.includes(topic));
+  const room = SUGGESTED.topics - Math.min(FOR_HALF, half.length);
+  const first = [...new Set(sure)];
+  return [...new Set([...first.slice(0, room), ...half.slice(0, FOR_HALF), ...first.slice(room)])];
 }
 
 /** Topics that share the name asked for, as suggestions to choose from. */

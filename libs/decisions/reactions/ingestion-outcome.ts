@@ -1,5 +1,7 @@
+import type { Sealing } from '#event-store/sealing.js';
 import type { Refusal } from '#kernel/refusal.js';
-import type { PlannedClaim } from '../domain/ingestion-plan.js';
+import { ERASED } from '#kernel/sealing.js';
+import { keysOfRecord, type Manifest, type PlannedClaim } from '../domain/ingestion-plan.js';
 import type { OutcomeEvent } from '../domain/ingestion.events.js';
 import type { TopicEvent } from '../domain/topic.events.js';
 
@@ -28,6 +30,19 @@ export function outcomeOf(
   return held.status === 'candidate'
     ? { type: 'IngestionRecordQueued', data: { ...place, reasons } }
     : { type: 'IngestionRecordStored', data: place };
+}
+
+/** An outcome with the keys of its record; of what was erased meanwhile nothing but that. */
+export function sealedOutcome(
+  outcome: OutcomeEvent,
+  manifest: Manifest,
+  sealing: Sealing,
+): OutcomeEvent {
+  const { index, topic } = outcome.data;
+  const keys = keysOfRecord(manifest, index);
+  if (!sealing.erased(keys)) return { ...outcome, data: { ...outcome.data, keys } } as OutcomeEvent;
+  const place = { index, ...(topic === undefined ? {} : { topic }) };
+  return { type: 'IngestionRecordSkipped', data: { ...place, reason: ERASED } };
 }
 
 /** A merge that is under way: tried again it finds the decisions where they stand then. */

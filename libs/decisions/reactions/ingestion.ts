@@ -6,7 +6,6 @@ import type { Clock } from '#kernel/context.js';
 import { Refusal } from '#kernel/refusal.js';
 import { whenMs } from '#kernel/time.js';
 import { reaction, type Reaction } from '#projections/reaction.js';
-import { ERASED } from '#kernel/sealing.js';
 import type { ReadModels } from '#projections/read-models.js';
 import { CaptureSource } from '#sources/module.js';
 import { documentKey } from '../domain/claim.js';
@@ -31,9 +30,8 @@ import {
   topicStream,
   topicStreams,
 } from '../streams.js';
-
 import { readWith, type Extractor, type Reading } from './extractor.js';
-import { mayPass, outcomeOf, skippedFor } from './ingestion-outcome.js';
+import { mayPass, outcomeOf, sealedOutcome, skippedFor } from './ingestion-outcome.js';
 
 interface Needs {
   streams: Streams;
@@ -84,10 +82,8 @@ class Job {
     const manifest = JSON.parse(read.text) as Manifest;
     this.manifest = manifest;
     const texts = await Promise.all(manifest.sources.map((s) => this.textOf(s)));
-    const plan = planIngestion(manifest, texts, {
-      governor: this.submitted.governor,
-      job: this.submitted.job_id,
-    });
+    const { governor, job_id: job } = this.submitted;
+    const plan = planIngestion(manifest, texts, { governor, job });
     await this.capture(manifest, plan, texts);
     await this.extract(manifest, texts[0] ?? '', state, plan);
     for (const { index, path, reason } of plan.skipped)
@@ -276,16 +272,6 @@ class Job {
     };
   }
 
-  /** An outcome with its keys; of what was erased meanwhile nothing but that. */
-  private sealed(outcome: OutcomeEvent): OutcomeEvent {
-    const keys = keysOfRecord(this.manifest, outcome.data.index);
-    if (!this.needs.sealing.erased(keys))
-      return { ...outcome, data: { ...outcome.data, keys } } as OutcomeEvent;
-    const { index, topic } = outcome.data;
-    const place = { index, ...(topic === undefined ? {} : { topic }) };
-    return { type: 'IngestionRecordSkipped', data: { ...place, reason: ERASED } };
-  }
-
   private async report(): Promise<void> {
     const outcomes = this.outcomes.splice(0);
     for (let i = 0; i < outcomes.length; i += REPORT_EVERY) {
@@ -295,7 +281,10 @@ class Job {
       await this.needs.streams.execute(
         ingestionStreams,
         this.stream,
-        { type: 'Report', outcomes: part.map((one) => this.sealed(one)) },
+        {
+          type: 'Report',
+          outcomes: part.map((one) => sealedOutcome(one, this.manifest, this.needs.sealing)),
+        },
         this.origin(`report-${first.data.index}-${first.data.topic ?? ''}`),
       );
     }

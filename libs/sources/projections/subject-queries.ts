@@ -125,6 +125,12 @@ export function subjectOfSource(
   return row && { subject: (row['subject'] as string | null) ?? undefined };
 }
 
+/** Texts that were handed in and not worked through yet count as well. */
+export function sealsAnything(reads: Reads, workspace: string, key: string): boolean {
+  const sql = 'SELECT 1 FROM subject_use WHERE workspace = ? AND key = ? LIMIT 1';
+  return reads.get(sql, workspace, key) !== undefined;
+}
+
 /** What a key seals of one kind, in the order of recording. */
 export function usesOf(
   reads: Reads,

@@ -7,7 +7,7 @@ import { openKeys } from '#event-store/sqlite-keys.js';
 import { Refusal } from '#kernel/refusal.js';
 import { loadBundle } from './bundle-read.js';
 import { BUNDLE_FILES, linesOf, readManifest, type BundleManifest } from './bundle.js';
-import { verifyLedger, type Verified } from './verify.js';
+import { earliest, verifyLedger, type Verified } from './verify.js';
 
 export interface ImportOptions {
   signal: AbortSignal;
@@ -65,7 +65,8 @@ async function fill(
   } finally {
     snapshot.close();
   }
-  const finding = verified.finding ?? damage ?? differing(manifest, verified.coverage);
+  const known = earliest([verified.finding, damage].filter((f) => f !== undefined));
+  const finding = known ?? differing(manifest, verified.coverage);
   if (finding) throw new LedgerDamage(finding);
   checkStructure(partial);
   await importKeys(dir, target);

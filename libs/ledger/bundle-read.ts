@@ -49,34 +49,35 @@ class Loading {
     private readonly options: LoadOptions,
   ) {}
 
+  /** Texts first, so that none is missed in a log that ends early. */
   async run(): Promise<Finding | undefined> {
-    try {
-      const events = await this.#file(BUNDLE_FILES.events, (text, line) => {
-        this.#event(text, line);
-        this.options.onProgress(this.events);
-      });
-      const blobs = await this.#file(BUNDLE_FILES.blobs, (text, line) => {
-        this.#blob(text, line);
-      });
-      return this.#cutShort() ?? events ?? blobs;
-    } catch (error) {
-      if (error instanceof LedgerDamage) return error.finding;
-      throw error;
-    }
+    const blobs = await this.#file(BUNDLE_FILES.blobs, (text, line) => {
+      this.#blob(text, line);
+    });
+    const events = await this.#file(BUNDLE_FILES.events, (text, line) => {
+      this.#event(text, line);
+      this.options.onProgress(this.events);
+    });
+    return (events?.first === undefined ? this.#cutShort() : undefined) ?? events ?? blobs;
   }
 
-  /** Reads a file out; what is wrong with it as a whole, once all its lines could be read. */
+  /** Reads a file out, as far as it can be read: what is wrong with a line, else with the file as a whole. */
   async #file(
     name: string,
     take: (text: string, line: number) => void,
   ): Promise<Finding | undefined> {
     const lines = linesOf(join(this.dir, name));
-    for (let line = 1; ; line += 1) {
-      this.options.signal.throwIfAborted();
-      const { done, value } = await lines.next();
-      if (done) return this.#fileFinding(name, value);
-      if (!value.whole) return atLine(name, line, 'a whole line', 'the end of the file');
-      take(value.text, line);
+    try {
+      for (let line = 1; ; line += 1) {
+        this.options.signal.throwIfAborted();
+        const { done, value } = await lines.next();
+        if (done) return this.#fileFinding(name, value);
+        if (!value.whole) return atLine(name, line, 'a whole line', 'the end of the file');
+        take(value.text, line);
+      }
+    } catch (error) {
+      if (error instanceof LedgerDamage) return error.finding;
+      throw error;
     }
   }
 
@@ -139,14 +140,13 @@ class Loading {
   }
 
   #backwards(position: number): LedgerDamage {
-    const [first, last] = [position, this.#position + 1].sort((a, b) => a - b);
     return new LedgerDamage({
       at: `position ${position}`,
       what: 'position',
       expected: `${this.#position + 1} or later`,
       found: String(position),
-      ...(first === undefined ? {} : { first }),
-      ...(last === undefined ? {} : { last }),
+      first: position,
+      last: this.#position,
     });
   }
 }

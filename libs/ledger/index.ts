@@ -10,7 +10,7 @@ export { originOfLog, pseudonymOf } from './domain/origin.js';
 export { checkpointAt, lastCheckpoint, openLogs } from './projections/checkpoints.js';
 export { indexAt, logTree, sizeOf, treeOf } from './projections/log-tree.js';
 export { checkpointStream } from './streams.js';
-export { verifyLedger, type Verified } from './verify.js';
+export { earliest, verifyLedger, type Verified } from './verify.js';
 export { RecordedLeaves } from './verify-leaves.js';
 export type { LogReport } from './verify-log.js';
 export { compareModels, type ComparedModels } from './verify-models.js';

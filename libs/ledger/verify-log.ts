@@ -62,7 +62,7 @@ export class TreeCheck {
   #signedContent = 0;
   #signedSize = 0;
   /** Everything up to here is under a checkpoint. */
-  #provedUpTo: Position = 0;
+  provedUpTo: Position = 0;
   #checkpoints = 0;
   #suspect: Suspect | undefined;
   /** A recorded leaf that a signature has proved wrong. */
@@ -157,7 +157,7 @@ export class TreeCheck {
     this.#checkpoints += 1;
     this.#signedSize = size;
     this.#signedContent = grown.content;
-    this.#provedUpTo = grown.position;
+    this.provedUpTo = grown.position;
   }
 
   /** A root that is not the signed one: where the log parts from what was signed, as narrow as it can be told. */
@@ -167,7 +167,7 @@ export class TreeCheck {
   ): Finding {
     // The recorded leaves give the signed root: they are what was signed.
     if (this.#suspect && recorded === differs.expected) return this.#suspect.finding;
-    const first = this.#provedUpTo + 1;
+    const first = this.provedUpTo + 1;
     const at = first === position ? `position ${position}` : `positions ${first}–${position}`;
     return { at, ...differs, first, last: position };
   }
@@ -183,6 +183,12 @@ export class TreeCheck {
         return this.#narrowed({ what: 'signed root', expected, found }, grown);
     }
     return undefined;
+  }
+
+  /** An event that was recorded before `position`, and that the log went past. */
+  missingBefore(position: Position): Finding | undefined {
+    const next = this.options.leaves?.at(this.workspace, this.#tree.size);
+    return next && next.position < position ? removed(next) : undefined;
   }
 
   /** After the last event: what is missing behind it. */

@@ -136,7 +136,7 @@ function compareTable(
       expected: right.columns.join(', '),
       found: mine.columns.join(', ') || 'no such table',
     };
-  const rows: Iterator<readonly unknown[], undefined> = mine.rows[Symbol.iterator]();
+  const rows = mine.rows[Symbol.iterator]();
   for (const expected of right.rows) {
     const next = rows.next();
     const found = next.done ? undefined : next.value;

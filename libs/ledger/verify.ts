@@ -53,6 +53,7 @@ export async function verifyLedger(
     const { coverage } = await checkLedger(source, {
       contiguous,
       wholeStreams,
+      marks: false,
       signal,
       onProgress,
       onEvent: (event, facts) => check.take(event, facts),
@@ -123,16 +124,15 @@ class LedgerVerification {
 
   /** Of what is wrong the first, where something earlier than the damage that ended the reading is known. */
   first(damage: Finding): Finding {
-    const suspects = this.#suspects();
-    if (suspects.length === 0) return this.#asSeen(damage);
-    return earliest([damage, ...suspects]) ?? damage;
-  }
-
-  /** Of two events that do not go together the first is the one that the read models saw: it is the second. */
-  #asSeen(damage: Finding): Finding {
-    const { last = Infinity } = damage;
-    const seen = this.options.leaves?.upTo ?? 0;
-    return damage.first !== undefined && seen >= last ? { ...damage, first: last } : damage;
+    const trees = [...this.#trees.values()];
+    const { first, last = Infinity } = damage;
+    const missing = trees.map((tree) => tree.missingBefore(last)).filter((f) => f !== undefined);
+    const proved = Math.min(...trees.map((tree) => tree.provedUpTo));
+    const narrowed =
+      first === undefined || first === last
+        ? damage
+        : { ...damage, first: Math.max(first, proved + 1) };
+    return earliest([narrowed, ...missing, ...this.#suspects()]) ?? damage;
   }
 
   end(): Finding | undefined {
@@ -188,7 +188,7 @@ function textOf({ payload }: StoredEvent): string | undefined {
 }
 
 /** By the last position at which it may be: what is known exactly comes before a range that ends there. */
-function earliest(findings: readonly Finding[]): Finding | undefined {
+export function earliest(findings: readonly Finding[]): Finding | undefined {
   const place = ({ last }: Finding): number => last ?? Infinity;
   return [...findings].sort((a, b) => place(a) - place(b))[0];
 }

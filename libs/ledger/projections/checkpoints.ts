@@ -9,6 +9,8 @@ export interface StoredCheckpoint {
   note: string;
   signedAt: string;
   position: Position;
+  /** Of its event in the log's stream. */
+  revision: number;
 }
 
 /** A key of a workspace's log and how it came to be one. */
@@ -50,6 +52,7 @@ function checkpointOf(row: Row): StoredCheckpoint {
     note: row['note'] as string,
     signedAt: row['signed_at'] as string,
     position: row['position'] as number,
+    revision: row['revision'] as number,
   };
 }
 
@@ -80,11 +83,11 @@ export function openLogs(reads: Reads): string[] {
     .map((row) => row['workspace'] as string);
 }
 
-/** Workspaces with events that no checkpoint covers, those of the log's own aside. */
+/** Workspaces with events that no checkpoint covers, those of the log's own aside. What belongs to no workspace was written by others. */
 export function uncoveredLogs(reads: Reads): string[] {
   return reads
     .all(
-      `SELECT workspace FROM log_size s WHERE content >
+      `SELECT workspace FROM log_size s WHERE workspace <> '' AND content >
          coalesce((SELECT max(size) FROM log_checkpoint c WHERE c.workspace = s.workspace), 0)`,
     )
     .map((row) => row['workspace'] as string);

@@ -1,4 +1,5 @@
 import type { Position, RecordedEvent } from '#event-store/event-store.js';
+import { Refusal } from '#kernel/refusal.js';
 import { projection, when, type Meta, type Projection } from '#projections/projection.js';
 import type { Reads, Writes } from '#projections/read-database.js';
 import { leafHash, nodeHash, type Hash, type HashReader } from '#transparency/merkle.js';
@@ -24,7 +25,7 @@ export const logTree: Projection = {
         hash TEXT NOT NULL, PRIMARY KEY (workspace, level, idx)) WITHOUT ROWID`,
       log_size: `CREATE TABLE log_size (workspace TEXT PRIMARY KEY, size INTEGER NOT NULL, content INTEGER NOT NULL) WITHOUT ROWID`,
       log_checkpoint: `CREATE TABLE log_checkpoint (workspace TEXT NOT NULL, size INTEGER NOT NULL, root TEXT NOT NULL,
-        note TEXT NOT NULL, signed_at TEXT NOT NULL, position INTEGER NOT NULL, PRIMARY KEY (workspace, size)) WITHOUT ROWID`,
+        note TEXT NOT NULL, signed_at TEXT NOT NULL, position INTEGER NOT NULL, revision INTEGER NOT NULL, PRIMARY KEY (workspace, size)) WITHOUT ROWID`,
       log_key: `CREATE TABLE log_key (workspace TEXT NOT NULL, position INTEGER NOT NULL, origin TEXT NOT NULL, vkey TEXT NOT NULL,
         how TEXT NOT NULL, detail TEXT NOT NULL, PRIMARY KEY (workspace, position)) WITHOUT ROWID`,
     },
@@ -33,15 +34,17 @@ export const logTree: Projection = {
         const how = replaces === undefined ? 'opened' : 'replaced';
         addKey(tables, meta, origin, vkey, how, reason ?? '');
       },
-      CheckpointSigned: (tables, { size, root, note }, { workspace, recordedAt, position }) => {
+      CheckpointSigned: (tables, { size, root, note }, meta) => {
+        const { workspace, recordedAt, position, revision } = meta;
         tables.run(
-          'INSERT OR REPLACE INTO log_checkpoint VALUES (?, ?, ?, ?, ?, ?)',
+          'INSERT OR REPLACE INTO log_checkpoint VALUES (?, ?, ?, ?, ?, ?, ?)',
           workspace,
           size,
           root,
           note,
           recordedAt,
           position,
+          revision,
         );
       },
       LogKeyRotated: (tables, { vkey, note }, meta) => {
@@ -113,18 +116,43 @@ function keepNode(tables: Writes, workspace: string, level: number, idx: number)
   );
 }
 
+/** Refuses where the trees stopped before a position: parked, they say nothing of what came later. */
+export function assertFollowed(reads: Reads, position: Position): void {
+  const row = reads.get('SELECT position FROM checkpoint WHERE name = ?', logTree.name);
+  const reached = (row?.['position'] ?? 0) as Position;
+  if (reached >= position) return;
+  throw new Refusal(
+    'unavailable',
+    'projection_lag',
+    `the trees of the log have reached position ${reached}, not yet ${position}`,
+    { fix: 'ask again in a moment; readiness says whether log_tree is parked' },
+  );
+}
+
 /** How far a workspace's tree goes; zeroes where it has no events. */
 export function sizeOf(reads: Reads, workspace: string): Growth {
   const row = reads.get('SELECT size, content FROM log_size WHERE workspace = ?', workspace);
   return { size: (row?.['size'] ?? 0) as number, content: (row?.['content'] ?? 0) as number };
 }
 
-/** The tree of a workspace as far as it goes; beyond it, it throws. */
+/**
+ * The tree of a workspace as far as it goes; beyond it, it throws. For one proof or a few, in one snapshot: it keeps the rows that it has
+ * read, since most hashes of a proof are neighbours.
+ */
 export function treeOf(reads: Reads, workspace: string): HashReader {
+  const blocks = new Map<string, string>();
   return (level, index) => {
     const above = level % STEP;
-    const span = 2 ** above;
-    return joined(kept(reads, workspace, level - above, index * span, span));
+    const [height, span] = [level - above, 2 ** above];
+    const [first, block] = [index * span, Math.floor((index * span) / FAN)];
+    const key = `${height} ${block}`;
+    let text = blocks.get(key);
+    if (text === undefined) {
+      text = textOf(reads, workspace, height, block * FAN, FAN);
+      blocks.set(key, text);
+    }
+    const at = (first - block * FAN) * HASH_TEXT;
+    return joined(hashesIn(text.slice(at, at + span * HASH_TEXT), span));
   };
 }
 
@@ -136,6 +164,17 @@ export function kept(
   from: number,
   count: number,
 ): Hash[] {
+  return hashesIn(textOf(reads, workspace, level, from, count), count);
+}
+
+/** The same as text, one after the other; fewer where the tree ends. */
+function textOf(
+  reads: Reads,
+  workspace: string,
+  level: number,
+  from: number,
+  count: number,
+): string {
   const row =
     level === 0
       ? reads.get(
@@ -151,9 +190,12 @@ export function kept(
           from,
           from + count,
         );
-  const text = (row?.['hashes'] ?? '') as string;
+  return (row?.['hashes'] ?? '') as string;
+}
+
+function hashesIn(text: string, count: number): Hash[] {
   if (text.length !== count * HASH_TEXT)
-    throw new Error(`the tree of ${workspace} lacks hashes at height ${level} from ${from} on`);
+    throw new Error(`the tree lacks hashes: it has ${text.length / HASH_TEXT} of ${count} there`);
   return Array.from({ length: count }, (_, i) =>
     Buffer.from(text.slice(i * HASH_TEXT, (i + 1) * HASH_TEXT), 'base64'),
   );
@@ -178,15 +220,23 @@ function joined(hashes: readonly Hash[]): Hash {
 
 /** Index of the event at a position of the log; undefined where this workspace has none there. */
 export function indexAt(reads: Reads, workspace: string, position: Position): number | undefined {
-  let [low, high] = [0, sizeOf(reads, workspace).size - 1];
+  const last = sizeOf(reads, workspace).size - 1;
+  // Positions are different whole numbers that rise with the index: that alone leaves one place where the log is of one workspace.
+  const fromEnd = positionOf(reads, workspace, last) - position;
+  let [low, high] = [Math.max(0, last - fromEnd), Math.min(last, position - 1)];
   while (low <= high) {
     const middle = Math.floor((low + high) / 2);
-    const found = positionsOf(reads, workspace, middle, 1)[0] ?? 0;
+    const found = positionOf(reads, workspace, middle);
     if (found === position) return middle;
     if (found < position) low = middle + 1;
     else high = middle - 1;
   }
   return undefined;
+}
+
+function positionOf(reads: Reads, workspace: string, index: number): Position {
+  const sql = 'SELECT position FROM log_leaf WHERE workspace = ? AND idx = ?';
+  return (reads.get(sql, workspace, index)?.['position'] ?? 0) as number;
 }
 
 /** Positions of `count` events from an index on; fewer at the end. */

@@ -1,4 +1,5 @@
 import type { KeyObject } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Position } from '#event-store/event-store.js';
 import type { Streams } from '#event-store/streams.js';
 import { Refusal } from '#kernel/refusal.js';
@@ -8,7 +9,7 @@ import { inclusionProof, verifyInclusion, type Hash } from '#transparency/merkle
 import { inconsistent } from '../domain/checkpoint.js';
 import { givenKey, type LogKeys } from './log-keys.js';
 import { coverage, everyVkey, openLogs, uncoveredLogs } from '../projections/checkpoints.js';
-import { sizeOf, treeOf } from '../projections/log-tree.js';
+import { assertFollowed, sizeOf, treeOf } from '../projections/log-tree.js';
 import { Signer, type Signed } from './signer.js';
 
 export type LogState = 'signing' | 'no_key' | 'foreign_key' | 'inconsistent' | 'failing';
@@ -39,6 +40,11 @@ export interface LogOptions {
   /** Told of each new problem once, by the word of its refusal. */
   onProblem: (error: unknown, problem: string) => void;
 }
+
+/** Logs that are signed at a time. */
+const AT_ONCE = 16;
+/** A shutdown waits that long for the last checkpoints. */
+const CLOSE_MS = 5_000;
 
 /** Signs every log that has uncovered events, at intervals, on demand and at the end. Owned by whoever started it. */
 export class LogService {
@@ -75,12 +81,16 @@ export class LogService {
     this.timer.unref();
   }
 
-  /** Signs what is left, so that a copy of the data folder is covered whole. */
+  /** Signs what is left, so that a copy of the data folder is covered whole. A store that does not answer is not waited for long. */
   async close(): Promise<void> {
     clearInterval(this.timer);
-    await this.turn;
-    if (this.options.seconds > 0 && this.holdsKey) await this.signAll();
-    await this.models.settled().catch(() => undefined);
+    const isLate = AbortSignal.timeout(CLOSE_MS);
+    const work = async (): Promise<void> => {
+      await this.turn;
+      if (this.options.seconds > 0 && this.holdsKey) await this.signAll(isLate);
+      await this.models.settled().catch(() => undefined);
+    };
+    await Promise.race([work(), delay(CLOSE_MS, undefined, { ref: false })]);
   }
 
   get holdsKey(): boolean {
@@ -114,11 +124,10 @@ export class LogService {
   async prove(workspace: string, index: number): Promise<Inclusion> {
     const proof = await this.noted(workspace, async () => {
       const checkpoint = await this.signer.covering(workspace, index);
-      return this.models.read((reads) => ({
-        index,
-        checkpoint,
-        ...proofOf(reads, workspace, index, checkpoint),
-      }));
+      return this.models.read(
+        (reads) => ({ index, checkpoint, ...proofOf(reads, workspace, index, checkpoint) }),
+        checkpoint.position,
+      );
     });
     await this.publish();
     return proof;
@@ -169,21 +178,34 @@ export class LogService {
   }
 
   /** A checkpoint event alone is no reason for another checkpoint. */
-  private async signAll(): Promise<void> {
+  private async signAll(stop?: AbortSignal): Promise<void> {
     await this.tried('signing', async () => {
       const { position } = this.models;
       if (position === this.looked && this.uncoveredSince === undefined) return;
       const logs = this.models.now(uncoveredLogs);
       if (logs.length > 0) this.uncoveredSince ??= performance.now();
-      let all = true;
-      for (const workspace of logs)
-        all = (await this.tried(workspace, () => this.signer.sign(workspace))) && all;
-      if (!all) return;
+      if (!(await this.signLogs(logs.values(), stop))) return;
       this.uncoveredSince = undefined;
       this.looked = position;
     });
     if (this.problems.has('rotation')) await this.leadOn();
     await this.publish();
+  }
+
+  /** Several at a time, which share commits. False where some could not be signed. */
+  private async signLogs(logs: Iterator<string>, stop: AbortSignal | undefined): Promise<boolean> {
+    let all = true;
+    const worker = async (): Promise<void> => {
+      for (let next = logs.next(); next.done !== true; next = logs.next()) {
+        const workspace = next.value;
+        const signed =
+          stop?.aborted !== true &&
+          (await this.tried(workspace, () => this.signer.sign(workspace)));
+        all &&= signed;
+      }
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, worker));
+    return all;
   }
 
   /** Lays the public keys down where they have changed. */
@@ -227,7 +249,8 @@ function proofOf(
   index: number,
   checkpoint: Signed,
 ): { leaf: Hash; hashes: Hash[] } {
-  const { size, root } = checkpoint;
+  const { size, root, position } = checkpoint;
+  assertFollowed(reads, position);
   if (sizeOf(reads, workspace).size < size) throw inconsistent(checkpoint);
   const tree = treeOf(reads, workspace);
   const [leaf, hashes] = [tree(0, index), inclusionProof(index, size, tree)];

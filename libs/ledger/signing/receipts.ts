@@ -23,6 +23,10 @@ export class LedgerReceipts implements Receipts {
     private readonly log: LogService,
   ) {}
 
+  assertSigning(workspace: string): Promise<void> {
+    return this.log.open(workspace);
+  }
+
   async issue(workspace: string, position: Position, details: ReceiptDetails): Promise<Receipt> {
     const { index, leaf, hashes, checkpoint } = await this.log.prove(
       workspace,

@@ -1,7 +1,8 @@
 import { createPublicKey, randomUUID, type KeyObject } from 'node:crypto';
 import type { Position } from '#event-store/event-store.js';
-import type { Origin, Streams } from '#event-store/streams.js';
+import type { Folded, Origin, Streams } from '#event-store/streams.js';
 import { Refusal } from '#kernel/refusal.js';
+import type { Reads } from '#projections/read-database.js';
 import type { ReadModels } from '#projections/read-models.js';
 import { toBase64 } from '#transparency/base64.js';
 import { formatCheckpoint } from '#transparency/checkpoint.js';
@@ -16,7 +17,8 @@ import {
 import { rotationNote } from './key-chain.js';
 import { noLogKey, type LogKeys } from './log-keys.js';
 import { originOfLog } from '../domain/origin.js';
-import { sizeOf, treeOf } from '../projections/log-tree.js';
+import { keysOf, lastCheckpoint } from '../projections/checkpoints.js';
+import { assertFollowed, sizeOf, treeOf } from '../projections/log-tree.js';
 import { checkpointStream, checkpointStreams } from '../streams.js';
 
 /** A checkpoint that is in the log, and the key that signed it. */
@@ -28,6 +30,8 @@ export interface Signed {
   note: string;
   vkey: string;
   key: KeyObject;
+  /** Of the last event of the log's stream when this was read. */
+  position: Position;
 }
 
 /** An open log, the key that it names, and how far its stream was read. */
@@ -103,6 +107,7 @@ export class Signer {
   /** The tree as it is, after it was found to continue what was signed last. */
   private async inspect(workspace: string, open: Open) {
     const seen = await this.models.read((reads) => {
+      assertFollowed(reads, open.position);
       const tree = treeOf(reads, workspace);
       const { size, content } = sizeOf(reads, workspace);
       const continues =
@@ -120,6 +125,9 @@ export class Signer {
     if (!first) throw noLogKey();
     const origin = originOfLog(name, workspace);
     const vkey = vkeyOf(origin, first);
+    await this.streams.resume(checkpointStreams, checkpointStream(workspace), () =>
+      this.models.read((reads) => beforeLast(reads, workspace)),
+    );
     for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
       const { state, position } = await this.streams.load(
         checkpointStreams,
@@ -176,8 +184,8 @@ export function vkeyOf(origin: string, key: KeyObject): string {
   return ed25519Vkey(origin, createPublicKey(key));
 }
 
-function signed({ origin, size, root, note, vkey, key }: Open): Signed {
-  return { origin, size, root, note, vkey, key };
+function signed({ origin, size, root, note, vkey, key, position }: Open): Signed {
+  return { origin, size, root, note, vkey, key, position };
 }
 
 /** A random command id: a checkpoint that lost its race must not be taken for the one that won it. */
@@ -191,4 +199,22 @@ function busy(): Refusal {
   return new Refusal('unavailable', 'busy', 'others sign the same log at the moment', {
     fix: 'try again in a moment',
   });
+}
+
+/**
+ * The log's stream as it was before its last checkpoint, as far as the read models tell: so that years of checkpoints need not be read.
+ * What was signed last is read from the log itself.
+ */
+function beforeLast(reads: Reads, workspace: string): Folded<CheckpointLog> | undefined {
+  const last = lastCheckpoint(reads, workspace);
+  const keys = keysOf(reads, workspace).filter((key) => last && key.position < last.position);
+  const signs = keys.at(-1);
+  if (!last || !signs) return undefined;
+  const { origin, vkey } = signs;
+  const vkeys = keys.map((key) => key.vkey);
+  return {
+    state: { origin, vkey, vkeys, size: 0, root: '', note: '' },
+    revision: last.revision - 1,
+    position: signs.position,
+  };
 }

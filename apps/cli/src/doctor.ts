@@ -1,7 +1,9 @@
 import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
+import type { KeptKeys } from '#event-store/keys-backup.js';
 import { findServer } from './connection.js';
 import { EXIT, Failure } from './failure.js';
+import { dataFolder } from './ledger.js';
 import { inline, outputFor, type Output, type OutputOptions } from './output.js';
 import { counted } from './words.js';
 
@@ -29,7 +31,13 @@ async function examine(options: OutputOptions): Promise<void> {
   const { shownSettings } = await import('./settings.js');
   const settings = shownSettings();
   const server = settings.some((s) => s.problem) ? undefined : await probed();
-  const found = { node: process.versions.node, env_file: existsSync('.env'), settings };
+  const keys = settings.some((s) => s.problem) ? undefined : await keysHere();
+  const found = {
+    node: process.versions.node,
+    env_file: existsSync('.env'),
+    settings,
+    ...(keys ? { keys } : {}),
+  };
   if (output.readable) say(output, found, server);
   else output.json('precedent.doctor/1', { ...found, ...(server ? { server } : {}) });
   const wrong = settings.filter((s) => s.problem);
@@ -40,6 +48,12 @@ async function examine(options: OutputOptions): Promise<void> {
       issues: wrong.map(({ name, problem = '' }) => ({ path: name, problem })),
       fix: 'correct or remove them; docs/operations.md lists all settings',
     });
+}
+
+/** Keys of sealed texts in the data folder; undefined where there is no such file. */
+async function keysHere(): Promise<KeptKeys | undefined> {
+  const { keysIn } = await import('#event-store/keys-backup.js');
+  return keysIn(await dataFolder(undefined));
 }
 
 /** The server that the settings name; undefined where they name none. A key is not needed, and not sent. */
@@ -67,6 +81,7 @@ function say(
   found: {
     node: string;
     settings: { name: string; value?: string; from: string; problem?: string }[];
+    keys?: KeptKeys;
   },
   server: Server | undefined,
 ): void {
@@ -79,6 +94,7 @@ function say(
       const text = `  ${name.padEnd(width)}  ${inline(value)} ${paint.dim(`(${from})`)}`;
       return problem === undefined ? text : `${text} ${paint.red(problem)}`;
     }),
+    `${paint.bold('Keys of sealed texts')}  ${found.keys ? `${found.keys.keys}, and ${found.keys.erased} destroyed` : 'none in the data folder'}`,
     `${paint.bold('Server')}  ${server ? `${inline(server.url)}: ${stateOf(server)}` : 'none is known here'}`,
   ]);
 }

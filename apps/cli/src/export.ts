@@ -62,7 +62,10 @@ async function exportLedger(folder: string, options: Options): Promise<void> {
     }
   });
   if (output.readable) output.say(lines(dir, manifest, output.paint));
-  else output.json('precedent.export/1', { folder: dir, ...manifest, bundle: manifest.schema });
+  else {
+    const { schema: bundle, ...said } = manifest;
+    output.json('precedent.export/1', { folder: dir, bundle, ...said });
+  }
   output.note(`\nProve it:  precedent verify --bundle ${inline(dir)}`);
 }
 

@@ -3,7 +3,7 @@ import type { ChangedCredential, Credential, Credentials } from '#access/contrac
 import type { LogKeyList, Rotated } from '#ledger/contract-log.js';
 import { carryOut, cell, present, requestId, seconds, table } from './administration.js';
 import { filled } from './options.js';
-import type { OutputOptions, Paint } from './output.js';
+import { outputFor, type OutputOptions, type Paint } from './output.js';
 import { allPages } from './pages.js';
 import { counted, field, when } from './words.js';
 
@@ -69,8 +69,13 @@ export function keysVerb(program: Command): void {
     );
   keys
     .command('log')
-    .description('The public keys of the log of the workspace, for auditors; the last one signs.')
-    .action(logKeys);
+    .description(
+      'The public keys of the log of the workspace, for auditors; the last one signs. With --data those of all logs of a folder.',
+    )
+    .option('--data <folder>', 'a data folder or a copy of one, in place of a server', filled)
+    .action((options: OutputOptions & { data?: string }) =>
+      options.data === undefined ? logKeys(options) : logKeysIn(options, options.data),
+    );
   keys
     .command('rotate-log')
     .description(
@@ -90,6 +95,27 @@ function logKeys(options: OutputOptions): Promise<void> {
     (api) => api.get<LogKeyList>(LOG_KEYS),
     logKeyLines,
   );
+}
+
+/** What the folder itself says. */
+async function logKeysIn(options: OutputOptions, data: string): Promise<void> {
+  const output = outputFor(options);
+  const { openSource } = await import('./source.js');
+  const { parseVkey } = await import('#transparency/note.js');
+  const source = await openSource({ data });
+  try {
+    const vkeys = (await source.vkeys()).split('\n').filter((line) => line !== '');
+    const keys = vkeys.map((vkey) => {
+      const { name, publicKey } = parseVkey(vkey);
+      const pem = publicKey.export({ type: 'spki', format: 'pem' }).toString();
+      return { origin: name, vkey, public_key: pem };
+    });
+    if (output.readable)
+      output.say(keys.flatMap((k) => [cell(k.vkey), ...k.public_key.trimEnd().split('\n')]));
+    else output.json('precedent.all-log-keys/1', { keys });
+  } finally {
+    await source.close();
+  }
 }
 
 function rotateLog(options: OutputOptions & { lost?: true; reason?: string }): Promise<void> {

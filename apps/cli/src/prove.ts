@@ -122,7 +122,8 @@ function proofOf(
   return { proof, checkpoint: verifyTlogProof(proof, leafHash(event.header), keys) };
 }
 
-async function eventAt(source: AuditSource, at: number): Promise<RecordedEvent> {
+/** The event at a position of the whole log. Rejects with a `Failure` where there is none. */
+export async function eventAt(source: AuditSource, at: number): Promise<RecordedEvent> {
   const { store, kind } = source;
   const options = { signal: interruption, live: false, batch: kind === 'eventstoredb' ? 512 : 1 };
   // On a cluster only the position of an event is a place to read on from.
@@ -142,6 +143,6 @@ function notCovered(at: number): Failure {
   return new Failure(EXIT.incomplete, {
     error: 'not_covered',
     message: `no signed checkpoint covers the event at position ${at} yet`,
-    fix: 'let the server sign: it does so within seconds while it runs, and when it is stopped',
+    fix: 'let the server sign: it does so within seconds while it runs, and when it is stopped; on a cluster it needs PRECEDENT_LOG_KEY',
   });
 }

@@ -28,8 +28,8 @@ export function verifyVerb(program: Command): void {
       .command('verify')
       .summary('prove a ledger, and name the first bad position')
       .description(
-        'Proves a ledger from its own bytes, also while a server writes it: every event, payload and text by its hash, positions, ' +
-          'revisions and times, the tree of every workspace against every signed checkpoint, and the read models against ones that are ' +
+        'Proves a ledger from its own bytes, also while a server writes it: every event, payload and text by its hash, positions ' +
+          'and revisions, the tree of every workspace against every signed checkpoint, and the read models against ones that are ' +
           'made of the log anew. Says what could not be checked, and what would settle it.',
       ),
   )
@@ -96,7 +96,8 @@ async function checkAll(checking: Checking): Promise<Report> {
   const models = await openModels(checking);
   try {
     const verified = await checkLog(checking, models.db);
-    const finding = first(source, verified) ?? (await structure(source)) ?? evidence.finding;
+    const finding =
+      (await first(source, verified)) ?? (await structure(source)) ?? evidence.finding;
     const compared =
       finding || !models.db ? undefined : await compare(checking, models.db, verified);
     const damage = finding ?? models.finding ?? verified.recordedWrongly ?? compared?.finding;
@@ -111,9 +112,10 @@ async function checkAll(checking: Checking): Promise<Report> {
   }
 }
 
-/** What ended the loading of a bundle comes after all that is wrong with what was loaded before it. */
-function first({ bundle }: AuditSource, { finding }: Verified): Finding | undefined {
-  return finding ?? bundle?.damage;
+/** What ended the loading of a bundle may come after something else that is wrong with what was loaded before it. */
+async function first({ bundle }: AuditSource, verified: Verified): Promise<Finding | undefined> {
+  const { earliest } = await import('#ledger/index.js');
+  return earliest([verified.finding, bundle?.damage].filter((finding) => finding !== undefined));
 }
 
 async function checkLog(

@@ -60,17 +60,17 @@ function inLedger<T>(
   });
 }
 
-function ofLog({ read, newest }: SignedLog): FetchResource {
+function ofLog(log: SignedLog): FetchResource {
   return (path) => {
     if (path === 'checkpoint') {
-      const note = newest();
+      const note = log.newest();
       return Promise.resolve(note === undefined ? undefined : Buffer.from(note));
     }
     const tile = parseTilePath(path);
     if (!tile || tile.level === 'entries') return Promise.resolve(undefined);
     const { level, index, width } = tile;
     const hashes = Array.from({ length: width }, (_, i) =>
-      read(level * TILE_HEIGHT, index * TILE_WIDTH + i),
+      log.read(level * TILE_HEIGHT, index * TILE_WIDTH + i),
     );
     return Promise.resolve(encodeTile(hashes));
   };

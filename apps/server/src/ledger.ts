@@ -7,12 +7,14 @@ import { MemoryStore } from '#event-store/memory.js';
 import { openEventStoreDb } from '#event-store/eventstoredb.js';
 import { Sealing } from '#event-store/sealing.js';
 import { lockLedger, openSqliteStore } from '#event-store/sqlite.js';
+import { SharedKeys } from '#event-store/shared-keys.js';
 import { openKeys } from '#event-store/sqlite-keys.js';
 import { Streams } from '#event-store/streams.js';
 import type { Clock } from '#kernel/context.js';
 import { projectHere, projectInThread, type Projector } from '#projections/projector.js';
 import { ReadDatabase } from '#projections/read-database.js';
 import { ReadModels } from '#projections/read-models.js';
+import { followErasures } from '#sources/index.js';
 import { projections } from './projections.js';
 import type { Settings } from './settings.js';
 
@@ -20,7 +22,7 @@ import type { Settings } from './settings.js';
 export interface Ledger {
   store: Engine;
   streams: Streams;
-  /** Seals personal text, with keys of the data folder; none on a cluster. */
+  /** Seals personal text. */
   sealing: Sealing;
   projector: Projector;
   models: ReadModels;
@@ -100,8 +102,13 @@ async function onCluster(
   const lock = lockLedger(dir);
   try {
     const store = await openEventStoreDb(address, { clock });
+    const keys = SharedKeys.open(store.keys, (make) => openKeys(dir, { make }));
+    const sealing = new Sealing(keys);
+    store.beforeReading(async (read) => {
+      await keys.learn(read);
+      await followErasures(sealing, read);
+    });
     const projector = await follow(store, dir, events);
-    const sealing = new Sealing(undefined);
     const streams = new Streams(timed(store, events), { shared: true }, sealing);
     return assemble({
       store,

@@ -11,9 +11,11 @@ import { commandsOverHttp } from './rows/commands-http.js';
 import { runEval } from './rows/evaluation.js';
 import { heads } from './rows/heads.js';
 import { peers } from './rows/peers.js';
+import { proofs } from './rows/proofs.js';
 import { resolveOverMcp } from './rows/resolve.js';
 import { scale } from './rows/scale.js';
 import { search } from './rows/search.js';
+import { verify } from './rows/verify.js';
 import { table } from './table.js';
 
 const ROWS: readonly Row[] = [
@@ -22,9 +24,11 @@ const ROWS: readonly Row[] = [
   resolveOverMcp,
   heads,
   scale,
+  verify,
   peers,
   search,
   runEval,
+  proofs,
 ];
 const USAGE = 'usage: npm run bench -- [--quick] [--profile FOLDER] [row …]';
 

@@ -67,7 +67,6 @@ export const PROMISES: readonly Commitment[] = [
   {
     id: 'P8',
     says: 'erasure leaves verification intact',
-    later: 'erasure is not built yet',
   },
   {
     id: 'P9',

@@ -25,8 +25,7 @@ async function answersIn(zone: string): Promise<string[]> {
 }
 
 it('B18, B19: a server answers the same in every time zone: a day, and “yesterday”, are those of the workspace', async () => {
-  const answers: string[][] = [];
-  for (const zone of ZONES) answers.push(await answersIn(zone));
+  const answers = await Promise.all(ZONES.map(answersIn));
   expect(answers[0]).toEqual([
     '2026-01-01 2026-01-01T00:00:00.000Z UTC: verified from new year',
     '2026-01-01T00:00:00Z 2026-01-01T00:00:00.000Z UTC: verified from new year',
@@ -47,4 +46,4 @@ it('B18, B19: a server answers the same in every time zone: a day, and “yester
   ]);
   for (const other of answers) expect(other).toEqual(answers[0]);
   proved('answers in time zones', { zones: ZONES.length, answers: answers.flat().length });
-}, 120_000);
+}, 300_000);

@@ -232,7 +232,7 @@ describe('what is decided', () => {
     ]);
     const shown = await run('decisions', '--since', 'yesterday');
     expect(shown.stdout).toMatch(
-      /^0 decisions made since \S+ and before \S+\ndays are those of UTC\n$/,
+      /^0 decisions made since .* 00:00 UTC and before .* 00:00 UTC\ndays are those of UTC\n$/,
     );
     expect(await run('decisions', '--since', 'soon')).toMatchObject({ code: 1, stdout: '' });
     const { stdout } = await run('history', 'Use PostgreSQL', '--until', '2024-01-01');

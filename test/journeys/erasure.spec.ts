@@ -181,6 +181,34 @@ describe('X-12: an erasure', () => {
     }
   });
 
+  it('B48: reaches texts that are just being worked through: the job ends, and nothing of them is left', async () => {
+    const documents = Array.from({ length: 40 }, (_, i) => ({
+      path: `n${i}.md`,
+      text: `# Move ${i}\n\n## Status\n\nAccepted\n\n## Decision\n\n${MARKER} moves to ${i}.\n`,
+      subject: 'emp-11',
+    }));
+    const { body } = await server.call('POST', '/v1/ingestions', {
+      collection: 'moves',
+      documents,
+    });
+    expect(await erase({ subject: 'emp-11' })).toMatchObject({
+      status: 200,
+      body: { status: 'erased' },
+    });
+    const job = `ingestions/${String(body['job_id'])}`;
+    while ((await get(job)).body['status'] === 'running')
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    expect((await get(job)).body['status']).toBe('completed');
+    expect(JSON.stringify((await get(job)).body)).not.toContain(MARKER);
+    const events = await server.call<Body>('GET', '/v1/events?limit=500');
+    expect(JSON.stringify(events.body)).not.toContain(MARKER);
+    for (const { path } of documents) {
+      const topic = `moves-${path.replace('.md', '')}`;
+      const told = [await ask({ question: 'q', topic }), await get(`topics/${topic}/history`)];
+      expect(JSON.stringify(told.map((reply) => reply.body))).not.toContain(MARKER);
+    }
+  });
+
   it('a source of a subject goes with its subject, or not at all', async () => {
     const { source } = await story('emp-6');
     const refused = await erase({ source_id: source });

@@ -52,6 +52,12 @@ describe('precedent keys log, rotate-log', () => {
       `${known.vkey}  opened at ${opened?.position ?? ''}`,
       ...before.public_key.split('\n'),
     ]);
+    const folder = await json('log', '--data', server.dir);
+    expect(folder.keys).toContainEqual({
+      origin: before.origin,
+      vkey: known.vkey,
+      public_key: before.public_key,
+    });
     const lost = await run('rotate-log', '--lost', '--reason', 'x');
     expect([lost.code, lost.stderr]).toEqual([1, expect.stringContaining('key_not_lost')]);
     const rotated = await json('rotate-log');

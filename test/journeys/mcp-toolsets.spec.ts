@@ -76,8 +76,10 @@ describe('toolsets on the whole server', () => {
     expect(listed).not.toContain('resolve_decision_state');
     const { resources } = await client.listResources();
     expect(resources.map(({ uri }) => uri)).toEqual([
+      'precedent://guide/audit',
       'precedent://guide/evaluation',
       'precedent://guide/evidence',
+      'precedent://guide/receipts',
       'precedent://guide/start',
       'precedent://guide/states',
     ]);

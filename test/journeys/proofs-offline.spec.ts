@@ -5,7 +5,6 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { toBase64 } from '#transparency/base64.js';
 import { openCheckpoint } from '#transparency/checkpoint.js';
@@ -19,6 +18,8 @@ import { plainEnvironment } from '../support/server.js';
 import { SmallLog } from '../support/small-log.js';
 import { VECTORS } from '../support/vectors.js';
 
+/** Milliseconds for a test that starts a dozen processes, also where the machine has other work. */
+const LONG = 240_000;
 /** The verbs on proofs where there is no ledger: files and logs of others. */
 const scratch = mkdtempSync(join(tmpdir(), 'precedent-proofs-'));
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));
@@ -187,41 +188,45 @@ describe('precedent consistency on files (P4)', () => {
     });
   });
 
-  it('refuses a fork, a wrong proof, another log and the wrong order', async () => {
-    const forked = new SmallLog();
-    forked.privateKey = log.privateKey;
-    forked.append('a lie', ...log.records.slice(1));
-    const [a, b] = [file('old', log.checkpoint(100)), file('new', newer)];
-    const fork = await check(a, file('fork', forked.checkpoint(300)), proof);
-    expect([fork.code, fork.stderr]).toEqual([1, expect.stringContaining('does not continue')]);
-    const itsOwn = consistencyProof(100, 300, forked.read()).map(toBase64);
-    const own = await check(a, file('fork', forked.checkpoint(300)), itsOwn);
-    expect([own.code, own.stderr]).toEqual([
-      1,
-      expect.stringContaining('not the one that was signed'),
-    ]);
-    expect((await check(a, b, proof.slice(1))).code).toBe(1);
-    const sameSize = await check(b, file('fork', forked.checkpoint(300)), []);
-    expect([sameSize.code, sameSize.stderr]).toEqual([1, expect.stringContaining('differ')]);
-    const stranger = new SmallLog('precedent/other').append(...log.records);
-    stranger.privateKey = log.privateKey;
-    const twoKeys = file('two', `${log.vkey()}\n${stranger.vkey()}`);
-    const other = file('other', stranger.checkpoint(300));
-    const twoLogs = await run(
-      'consistency',
-      a,
-      other,
-      '--keys',
-      twoKeys,
-      '--proof',
-      file('proof', proof.join('\n')),
-    );
-    expect([twoLogs.code, twoLogs.stderr]).toEqual([1, expect.stringContaining('two logs')]);
-    expect((await check(b, a, proof)).code).toBe(2);
-    expect((await run('consistency', a, b, '--proof', file('proof', proof.join('\n')))).code).toBe(
-      2,
-    );
-  });
+  it(
+    'refuses a fork, a wrong proof, another log and the wrong order',
+    async () => {
+      const forked = new SmallLog();
+      forked.privateKey = log.privateKey;
+      forked.append('a lie', ...log.records.slice(1));
+      const [a, b] = [file('old', log.checkpoint(100)), file('new', newer)];
+      const fork = await check(a, file('fork', forked.checkpoint(300)), proof);
+      expect([fork.code, fork.stderr]).toEqual([1, expect.stringContaining('does not continue')]);
+      const itsOwn = consistencyProof(100, 300, forked.read()).map(toBase64);
+      const own = await check(a, file('fork', forked.checkpoint(300)), itsOwn);
+      expect([own.code, own.stderr]).toEqual([
+        1,
+        expect.stringContaining('not the one that was signed'),
+      ]);
+      expect((await check(a, b, proof.slice(1))).code).toBe(1);
+      const sameSize = await check(b, file('fork', forked.checkpoint(300)), []);
+      expect([sameSize.code, sameSize.stderr]).toEqual([1, expect.stringContaining('differ')]);
+      const stranger = new SmallLog('precedent/other').append(...log.records);
+      stranger.privateKey = log.privateKey;
+      const twoKeys = file('two', `${log.vkey()}\n${stranger.vkey()}`);
+      const other = file('other', stranger.checkpoint(300));
+      const twoLogs = await run(
+        'consistency',
+        a,
+        other,
+        '--keys',
+        twoKeys,
+        '--proof',
+        file('proof', proof.join('\n')),
+      );
+      expect([twoLogs.code, twoLogs.stderr]).toEqual([1, expect.stringContaining('two logs')]);
+      expect((await check(b, a, proof)).code).toBe(2);
+      expect(
+        (await run('consistency', a, b, '--proof', file('proof', proof.join('\n')))).code,
+      ).toBe(2);
+    },
+    LONG,
+  );
 });
 
 describe('precedent witness (P4)', () => {
@@ -280,136 +285,163 @@ describe('precedent witness (P4)', () => {
     return readdirSync(join(state, folder)).sort();
   };
 
-  it('cosigns a log that grows, and keeps every step', async () => {
-    for (const size of [100, 257, 1000]) {
-      show(log, size);
-      const ran = await witness();
-      expect([ran.code, ran.stderr]).toEqual([0, '']);
-      const opened = openCheckpoint(ran.stdout, [parseVkey(log.vkey()), own]);
-      expect(opened.size).toBe(seen);
-      expect(opened.signatures.map(({ verified }) => verified)).toEqual([true, true]);
-    }
-    const again = await witness('--json');
-    expect(parsed(again)).toMatchObject({
-      schema: 'precedent.witness/1',
-      origin: log.origin,
-      previous_size: 1000,
-      size: 1000,
-      vkey: own.vkey,
-    });
-    const steps = ['after-0', 'after-100', 'after-257'].map((s) => `${s}.checkpoint`);
-    expect(kept()).toEqual([...steps, 'checkpoint']);
-    // The log hands out what was cosigned before: it is cosigned anew, not twice.
-    const { checkpoint } = parsed(again) as { checkpoint: string };
-    shown = (path) => (path === 'checkpoint' ? Buffer.from(checkpoint) : log.resource(path, 1000));
-    const third = await witness();
-    expect(third.stdout.match(/^— /gm)?.length).toBe(2);
-  });
+  it(
+    'cosigns a log that grows, and keeps every step',
+    async () => {
+      for (const size of [100, 257, 1000]) {
+        show(log, size);
+        const ran = await witness();
+        expect([ran.code, ran.stderr]).toEqual([0, '']);
+        const opened = openCheckpoint(ran.stdout, [parseVkey(log.vkey()), own]);
+        expect(opened.size).toBe(seen);
+        expect(opened.signatures.map(({ verified }) => verified)).toEqual([true, true]);
+      }
+      const again = await witness('--json');
+      expect(parsed(again)).toMatchObject({
+        schema: 'precedent.witness/1',
+        origin: log.origin,
+        previous_size: 1000,
+        size: 1000,
+        vkey: own.vkey,
+      });
+      const steps = ['after-0', 'after-100', 'after-257'].map((s) => `${s}.checkpoint`);
+      expect(kept()).toEqual([...steps, 'checkpoint']);
+      // The log hands out what was cosigned before: it is cosigned anew, not twice.
+      const { checkpoint } = parsed(again) as { checkpoint: string };
+      shown = (path) =>
+        path === 'checkpoint' ? Buffer.from(checkpoint) : log.resource(path, 1000);
+      const third = await witness();
+      expect(third.stdout.match(/^— /gm)?.length).toBe(2);
+    },
+    LONG,
+  );
 
-  it('refuses a fork, an older tree and tiles that do not fit, and keeps the evidence', async () => {
-    expect((await witness()).code).toBe(0);
-    const forked = new SmallLog().append(
-      ...log.records.slice(0, 50),
-      'a lie',
-      ...log.records.slice(51),
-    );
-    forked.privateKey = log.privateKey;
-    const lies: [string, () => void][] = [
-      ['not the one that was signed', () => show(forked, 300)],
-      ['differ', () => show(forked, 100)],
-      ['an older tree', () => show(log, 99)],
-      [
-        'not of the tree of 300 leaves',
-        () => (shown = (path) => (path === 'checkpoint' ? log : forked).resource(path, 300)),
-      ],
-    ];
-    for (const [said, lie] of lies) {
-      lie();
-      const ran = await witness();
-      expect([ran.code, ran.stdout, ran.stderr]).toEqual([1, '', expect.stringContaining(said)]);
-    }
-    const evidence = kept().filter((path) => path.startsWith('refused-'));
-    expect(evidence.length).toBe(lies.length);
-    for (const path of evidence) {
-      const [folder = ''] = readdirSync(state);
-      openCheckpoint(readFileSync(join(state, folder, path), 'utf8'), [parseVkey(log.vkey())]);
-    }
-    show(log, 300);
-    expect((await witness()).code).toBe(0);
-    proved('lies told to a witness', { told: lies.length, refused: lies.length });
-  });
-
-  it('never cosigns two histories, however many of it run at once or are killed', async () => {
-    expect((await witness()).code).toBe(0);
-    const forked = new SmallLog().append(
-      ...log.records.slice(0, 150),
-      'a lie',
-      ...log.records.slice(151),
-    );
-    forked.privateKey = log.privateKey;
-    const RUNS = 6;
-    let asked = 0;
-    // Two readers, two histories: each continues what was cosigned, together they are a fork.
-    shown = (path) => {
-      const [, side] = /^(?:(\d)\/)/.exec(path) ?? [];
-      asked += 1;
-      return (side === '0' ? log : forked).resource(path.replace(/^\d\//, ''), 400);
-    };
-    const runs = await Promise.all(
-      Array.from({ length: RUNS }, (_, i) =>
-        run(
-          'witness',
-          `${url}/${i % 2}`,
-          '--key',
-          key,
-          '--name',
-          name,
-          '--log-keys',
-          keys,
-          '--state',
-          state,
-        ),
-      ),
-    );
-    const cosigned = runs.filter(({ code }) => code === 0);
-    const roots = new Set(cosigned.map(({ stdout }) => stdout.split('\n')[2]));
-    expect(asked).toBeGreaterThan(RUNS);
-    expect(cosigned.length).toBeGreaterThan(0);
-    expect(roots.size).toBe(1);
-    expect(runs.map(({ code }) => code).filter((code) => ![0, 1, 4].includes(code ?? -1))).toEqual(
-      [],
-    );
-    show([...roots][0] === log.checkpoint(400).split('\n')[2] ? log : forked, 410);
-    expect((await witness()).code).toBe(0);
-    proved('witnesses at once', { runs: RUNS, cosigned: cosigned.length, histories: roots.size });
-  });
-
-  it('is never left between two states by a kill', async () => {
-    const KILLS = 6;
-    let size = 100;
-    const counts = { killed: 0, ended: 0 };
-    for (let i = 0; i < KILLS; i++) {
-      show(log, (size += 10));
-      const child = spawn(
-        process.execPath,
+  it(
+    'refuses a fork, an older tree and tiles that do not fit, and keeps the evidence',
+    async () => {
+      expect((await witness()).code).toBe(0);
+      const forked = new SmallLog().append(
+        ...log.records.slice(0, 50),
+        'a lie',
+        ...log.records.slice(51),
+      );
+      forked.privateKey = log.privateKey;
+      const lies: [string, () => void][] = [
+        ['not the one that was signed', () => show(forked, 300)],
+        ['differ', () => show(forked, 100)],
+        ['an older tree', () => show(log, 99)],
         [
-          resolve('apps/cli/precedent.mjs'),
-          ...['witness', url, '--key', key, '--name', name, '--log-keys', keys, '--state', state],
+          'not of the tree of 300 leaves',
+          () => (shown = (path) => (path === 'checkpoint' ? log : forked).resource(path, 300)),
         ],
-        { env: plainEnvironment(), stdio: 'ignore' },
+      ];
+      for (const [said, lie] of lies) {
+        lie();
+        const ran = await witness();
+        expect([ran.code, ran.stdout, ran.stderr]).toEqual([1, '', expect.stringContaining(said)]);
+      }
+      const evidence = kept().filter((path) => path.startsWith('refused-'));
+      expect(evidence.length).toBe(lies.length);
+      for (const path of evidence) {
+        const [folder = ''] = readdirSync(state);
+        openCheckpoint(readFileSync(join(state, folder, path), 'utf8'), [parseVkey(log.vkey())]);
+      }
+      show(log, 300);
+      expect((await witness()).code).toBe(0);
+      proved('lies told to a witness', { told: lies.length, refused: lies.length });
+    },
+    LONG,
+  );
+
+  it(
+    'never cosigns two histories, however many of it run at once or are killed',
+    async () => {
+      expect((await witness()).code).toBe(0);
+      const forked = new SmallLog().append(
+        ...log.records.slice(0, 150),
+        'a lie',
+        ...log.records.slice(151),
       );
-      const ended = new Promise<string | null>((done) =>
-        child.once('close', (_, signal) => done(signal)),
+      forked.privateKey = log.privateKey;
+      const RUNS = 6;
+      let asked = 0;
+      // Two readers, two histories: each continues what was cosigned, together they are a fork.
+      shown = (path) => {
+        const [, side] = /^(?:(\d)\/)/.exec(path) ?? [];
+        asked += 1;
+        return (side === '0' ? log : forked).resource(path.replace(/^\d\//, ''), 400);
+      };
+      const runs = await Promise.all(
+        Array.from({ length: RUNS }, (_, i) =>
+          run(
+            'witness',
+            `${url}/${i % 2}`,
+            '--key',
+            key,
+            '--name',
+            name,
+            '--log-keys',
+            keys,
+            '--state',
+            state,
+          ),
+        ),
       );
-      await delay(150 + i * 100);
-      child.kill('SIGKILL');
-      counts[(await ended) === 'SIGKILL' ? 'killed' : 'ended'] += 1;
-      const next = await witness('--json');
-      expect([next.code, next.stderr]).toEqual([0, '']);
-      expect(parsed(next)['size']).toBe(size);
-    }
-    proved('kills of a witness', counts);
-  });
+      const cosigned = runs.filter(({ code }) => code === 0);
+      const roots = new Set(cosigned.map(({ stdout }) => stdout.split('\n')[2]));
+      expect(asked).toBeGreaterThan(RUNS);
+      expect(cosigned.length).toBeGreaterThan(0);
+      expect(roots.size).toBe(1);
+      expect(
+        runs.map(({ code }) => code).filter((code) => ![0, 1, 4].includes(code ?? -1)),
+      ).toEqual([]);
+      show([...roots][0] === log.checkpoint(400).split('\n')[2] ? log : forked, 410);
+      expect((await witness()).code).toBe(0);
+      proved('witnesses at once', { runs: RUNS, cosigned: cosigned.length, histories: roots.size });
+    },
+    LONG,
+  );
+
+  it(
+    'is never left between two states by a kill',
+    async () => {
+      const KILLS = 8;
+      const STEP_MS = 6;
+      let size = 100;
+      const counts = { killed: 0, ended: 0 };
+      for (let i = 0; i < KILLS; i++) {
+        size += 10;
+        const child = spawn(
+          process.execPath,
+          [
+            resolve('apps/cli/precedent.mjs'),
+            ...['witness', url, '--key', key, '--name', name, '--log-keys', keys],
+            ...['--state', state],
+          ],
+          { env: plainEnvironment(), stdio: 'ignore' },
+        );
+        // A moment after its last request it checks, writes and signs.
+        let killing: NodeJS.Timeout | undefined;
+        shown = (path) => {
+          clearTimeout(killing);
+          killing = setTimeout(() => child.kill('SIGKILL'), i * STEP_MS);
+          return log.resource(path, size);
+        };
+        const signal = await new Promise<string | null>((done) =>
+          child.once('close', (_, by) => done(by)),
+        );
+        clearTimeout(killing);
+        counts[signal === 'SIGKILL' ? 'killed' : 'ended'] += 1;
+        show(log, size);
+        const next = await witness('--json');
+        expect([next.code, next.stderr]).toEqual([0, '']);
+        expect(parsed(next)['size']).toBe(size);
+      }
+      expect(counts.killed).toBeGreaterThan(0);
+      proved('kills of a witness', counts);
+    },
+    LONG,
+  );
 
   it.each<[string, string[], number, string]>([
     ['a name with a space', ['--name', 'my witness'], 2, 'invalid_name'],

@@ -9,7 +9,7 @@ import {
 } from '#transparency/receipt.js';
 import { TestApplication, type Reply } from '../support/application.js';
 import { proved } from '../support/proved.js';
-import { against, verifiersOf } from '../support/receipts.js';
+import { against, liesThatPass, statementOf, verifiersOf } from '../support/receipts.js';
 
 type Body = Record<string, unknown>;
 interface Given extends Body {
@@ -26,16 +26,20 @@ afterAll(async () => {
   proved('receipts issued', counted);
 });
 
-const counted = { receipts: 0, contradictions: 0 };
+const counted = { receipts: 0, contradictions: 0, 'lies told': 0, 'lies caught': 0 };
 
-/** Proved with the public key alone, then compared with what the ledger holds. */
-async function proven(receipt: Receipt): Promise<ReceiptPredicate> {
+/** Proved with the public key alone, then compared with what the ledger holds. `erased`: members that nothing is left to compare with. */
+async function proven(receipt: Receipt, erased: string[] = []): Promise<ReceiptPredicate> {
   const { statement, checkpoint } = verifyReceipt(receipt, await verifiersOf(server));
   const { predicate } = statement;
   expect(checkpoint.size).toBeGreaterThan(predicate.index);
   const found = await against(server, predicate);
   expect(found).toEqual([]);
+  const { told, passed } = await liesThatPass(server, predicate);
+  expect(passed).toEqual(erased);
   counted.receipts += 1;
+  counted['lies told'] += told - erased.length;
+  counted['lies caught'] += told - passed.length;
   counted.contradictions += found.length;
   return predicate;
 }
@@ -184,7 +188,7 @@ describe('receipts of answers', () => {
 });
 
 describe('receipts of approvals', () => {
-  it('O-30: name who approved what on which evidence, with the reason as a hash', async () => {
+  it('O-31: name who approved what on which evidence, with the reason as a hash', async () => {
     const id = await record('reviewed', {
       value: 'ninety days',
       status: 'candidate',
@@ -227,9 +231,36 @@ describe('receipts of approvals', () => {
   });
 });
 
+describe('after an erasure', () => {
+  it('P8: old receipts hold, and new ones say the same but for the hash of what is gone', async () => {
+    await server.call('POST', '/v1/workspace/settings', { answer_capture: true });
+    const id = await record('private', { value: 'a private matter' });
+    const answer = await ask({ question: 'private', request_id: 'erased-1', receipt: true });
+    await server.call('POST', '/v1/workspace/settings', { answer_capture: false });
+    const paths = [path('decisions', id), path('answers', String(answer['call_id']))];
+    const before = await Promise.all(paths.map(async (p) => (await receiptOf(p)).body));
+    const [{ source_id }] = (await proven(before[0] as Receipt)).evidence ?? [{ source_id: '' }];
+    const erased = await server.call('POST', '/v1/erasures', { source_id, reason: 'requested' });
+    expect([erased.status, erased.body]).toEqual([200, erased.body]);
+    for (const [i, old] of before.entries()) {
+      const gone = i === 0 ? ['reason_sha256'] : [];
+      const { reason_sha256: _gone, ...said } = await proven(old, gone);
+      const { body } = await receiptOf(paths[i] ?? '');
+      expect(await proven(body)).toEqual(said);
+      expect(JSON.stringify(statementOf(body))).not.toContain('private matter');
+    }
+    const again = await server.call('POST', '/v1/answers', {
+      question: 'private',
+      request_id: 'erased-1',
+      receipt: true,
+    });
+    expect([again.status, again.body['error']]).toEqual([409, 'answer_erased']);
+  });
+});
+
 describe('receipts of conflicts', () => {
   it.each(['resolve', 'dismiss'] as const)(
-    'O-25: %s: how it ended, by whom, and which claim prevailed',
+    'O-33: %s: how it ended, by whom, and which claim prevailed',
     async (action) => {
       const topic = `dispute-${action}`;
       const winner = await record(topic, { value: 'tea', effective_from: '2026-01-01' });

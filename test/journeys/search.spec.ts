@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { TestApplication } from '../support/application.js';
+import { ontologyKit } from '../support/ontology.js';
 
 interface Candidates {
   state: string;
@@ -135,5 +136,36 @@ describe('QO-25: questions that name no topic', () => {
     server = await start();
     expect(await all()).toEqual(first);
     expect(JSON.stringify(first)).toContain('aardvark');
+  });
+});
+
+describe('QO-25: a topic that only the ontology declares', () => {
+  beforeAll(async () => {
+    await ontologyKit(server).change(
+      { op: 'add_topic', name: 'Zeppelin parking', aliases: ['airship mooring'] },
+      { op: 'add_topic', name: 'Zither tuning' },
+    );
+  });
+
+  it('is suggested for a question near its name or alias, though nothing was decided on it', async () => {
+    for (const question of ['where is the zeppelin parked?', 'who pays for mooring an airship?']) {
+      const answer = await ask(question);
+      expect(answer.state).toBe('unknown');
+      expect(answer.candidate_topics[0]).toMatchObject({ name: 'Zeppelin parking', state: 'none' });
+    }
+    const { candidate_topics } = await ask('zither lessons');
+    expect(candidate_topics.map((t) => t.name)).toContain('Zither tuning');
+    const history = await server.call<Candidates>(
+      'GET',
+      '/v1/topics/zeppelin%20park%20fee/history',
+    );
+    expect(history.body.candidate_topics[0]?.name).toBe('Zeppelin parking');
+  });
+
+  it('not before it was declared', async () => {
+    const { candidate_topics } = await ask('where is the zeppelin parked?', {
+      known_at: '2020-01-01',
+    });
+    expect(candidate_topics).toEqual([]);
   });
 });

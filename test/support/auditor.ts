@@ -7,7 +7,7 @@ import type { Receipt } from '#transparency/receipt.js';
 import { precedent, type Ran } from './cli.js';
 
 /** What is said of two trees of which neither continues the other. */
-export const FORKED = /leaves differ|does not begin|begins with|not the (?:old|new)|root/;
+export const FORKED = /leaves differ|does not continue|not the one that was signed/;
 
 /** Somebody with a folder, the public keys of a log in `keys.txt` there, and the command line. Counts what he is told. */
 export class Auditor {
@@ -50,7 +50,7 @@ export class Auditor {
 
   newWitness(name: string): void {
     const { privateKey } = generateKeyPairSync('ed25519');
-    this.file(`${name}.pem`, privateKey.export({ type: 'pkcs8', format: 'pem' }) as string);
+    this.file(`${name}.pem`, privateKey.export({ type: 'pkcs8', format: 'pem' }));
   }
 
   /** The lie is found out, and what is said of it names what is wrong. */

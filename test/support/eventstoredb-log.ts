@@ -30,7 +30,22 @@ export class ServerLog {
   readonly #listeners = new Set<() => void>();
   /** Event ids to the streams that have them: what the real server's bloom filter of recent ids stands for. */
   readonly #ids = new Map<string, LogEvent[]>();
+  readonly #tombstones = new Set<string>();
   #next = 0;
+
+  /** Deletes a stream for good, as a tombstone and a scavenge do; false where that was done before. */
+  tombstone(name: string): boolean {
+    if (this.#tombstones.has(name)) return false;
+    this.#tombstones.add(name);
+    this.#streams.delete(name);
+    for (let i = this.all.length - 1; i >= 0; i -= 1)
+      if (this.all[i]?.stream === name) this.all.splice(i, 1);
+    return true;
+  }
+
+  isDeleted(name: string): boolean {
+    return this.#tombstones.has(name);
+  }
 
   stream(name: string): readonly LogEvent[] {
     return this.#streams.get(name) ?? [];

@@ -29,6 +29,7 @@ import {
   gossipAnswer,
   notLeader,
   proposed,
+  streamDeleted,
   unauthenticated,
   unavailable,
   type Member,
@@ -192,6 +193,8 @@ export class TestEventStoreDb {
         this.#count('read');
         const refused = this.#refused(call.metadata);
         if (refused) return void call.emit('error', refused);
+        const name = nameOf(call.request.getOptions()?.getStream()?.getStreamIdentifier());
+        if (this.log.isDeleted(name)) return void call.emit('error', streamDeleted(name));
         serveRead(this.log, call, this.reading);
       },
       append: (call, callback) => {
@@ -205,7 +208,17 @@ export class TestEventStoreDb {
         this.#batchAppend(call);
       },
       delete: (_, callback) => callback({ code: status.UNIMPLEMENTED }),
-      tombstone: (_, callback) => callback({ code: status.UNIMPLEMENTED }),
+      tombstone: (call, callback) => {
+        this.#count('tombstone');
+        const refused = this.#refused(call.metadata);
+        if (refused) return callback(refused);
+        const name = nameOf(call.request.getOptions()?.getStreamIdentifier());
+        if (!this.log.tombstone(name)) return callback(streamDeleted(name));
+        const position = new streams.TombstoneResp.Position();
+        const at = `${this.log.all.at(-1)?.position ?? 0}`;
+        position.setCommitPosition(at).setPreparePosition(at);
+        callback(null, new streams.TombstoneResp().setPosition(position));
+      },
     };
   }
 
@@ -223,6 +236,7 @@ export class TestEventStoreDb {
       setImmediate(() => {
         if (call.cancelled || call.destroyed || !options) return;
         const name = nameOf(options.getStreamIdentifier());
+        if (this.log.isDeleted(name)) return callback(streamDeleted(name));
         void this.#append(name, expectedOf(options), events, callback);
       });
     });

@@ -77,6 +77,18 @@ export function accessDenied() {
   return { code: status.PERMISSION_DENIED, details: 'Access Denied', metadata };
 }
 
+/** As the real server answers for a stream that has a tombstone. */
+export function streamDeleted(stream: string) {
+  const metadata = new Metadata();
+  metadata.set('exception', 'stream-deleted');
+  metadata.set('stream-name', stream);
+  return {
+    code: status.FAILED_PRECONDITION,
+    details: `Event stream '${stream}' is deleted.`,
+    metadata,
+  };
+}
+
 export function gossipAnswer(members: readonly Member[]): gossip.ClusterInfo {
   const { LEADER, FOLLOWER } = gossip.MemberInfo.VNodeState;
   const list = members.map(({ port, alive, leader }) => {

@@ -1,21 +1,12 @@
 import { Type } from 'class-transformer';
-import { IsIn, IsOptional, ValidateNested } from 'class-validator';
+import { IsOptional, ValidateNested } from 'class-validator';
 import { Doc, IsText, IsWhen } from '#kernel/shape-decorators.js';
 
 /** The erasure that took the words of something; what was decided by them stays. */
 export class ErasedNote {
   @IsText() erasure!: string;
   @IsWhen() at!: string;
-  @IsIn([
-    'requested',
-    'consent_withdrawn',
-    'objection',
-    'no_longer_needed',
-    'unlawful',
-    'legal_obligation',
-    'mistake',
-  ])
-  reason!: string;
+  @IsText() reason!: string;
 }
 
 export class Erasable {

@@ -8,7 +8,7 @@ import { search } from './projections/search.js';
 import { timeline } from './projections/timeline.js';
 import { topics } from './projections/topics.js';
 
-export { contradictions, type Contradiction } from './contradictions.js';
+export { contradictions, type Contradiction } from './projections/contradictions.js';
 export { awaitReview, endReview } from './projections/review-queue.js';
 
 // What an auditor asks of read models without a server.

@@ -2,7 +2,13 @@ import { closeSync, existsSync, fsyncSync, linkSync, mkdirSync, openSync } from 
 import { readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { Refusal } from '#kernel/refusal.js';
-import { copyKeys, keysOfBackup, noKeys, restoreKeys, type KeptKeys } from './keys-backup.js';
+import {
+  copyKeys,
+  keysOfBackup,
+  noKeys,
+  restoreKeys,
+  type KeptKeys,
+} from './sqlite-keys-backup.js';
 import { checkLedger, LedgerDamage, type Coverage } from './ledger-check.js';
 import {
   checkStructure,

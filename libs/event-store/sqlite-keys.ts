@@ -16,9 +16,19 @@ export function keysFile(dir: string): string {
   return join(dir, KEYS_FILE);
 }
 
-/** Reads the keys of a data directory that another thread or process may write. Undefined where it has none. */
+/**
+ * Reads the keys of a data directory that another thread or process may write. Undefined where it has none, or none that can be read
+ * without writing: a crash in the middle of a write leaves that to the next server.
+ */
 export function openKeysForReading(dir: string): KeyReader | undefined {
-  return existsSync(keysFile(dir)) ? new KeysReader(keysFile(dir)) : undefined;
+  if (!existsSync(keysFile(dir))) return undefined;
+  try {
+    const reader = new KeysReader(keysFile(dir));
+    reader.key('');
+    return reader;
+  } catch {
+    return undefined;
+  }
 }
 
 class KeysReader implements KeyReader {

@@ -129,11 +129,8 @@ export class SqliteSnapshot implements LedgerSource {
   }
 
   #event(row: unknown): StoredEvent {
-    const [position, stream, revision, header, payload, headerBytes, payloadBytes] = row as [
-      ...[number, number, number],
-      ...[unknown, unknown],
-      ...[number, number],
-    ];
+    const [position, stream, revision, header, payload, headerBytes, payloadBytes] =
+      row as readonly unknown[];
     const event = {
       position: Number(position),
       stream: this.#nameOf(Number(stream)),
@@ -212,7 +209,7 @@ const REPLACEMENT = '\ufffd';
 const NOTHING = new Uint8Array();
 
 /** Text that was read as it is stored: nothing in it was mended, and nothing behind a NUL left out. */
-function isStored(text: string, bytes: number): boolean {
+function isStored(text: string, bytes: unknown): boolean {
   return Buffer.byteLength(text) === bytes && !text.includes(REPLACEMENT);
 }
 

@@ -142,7 +142,7 @@ interface Opened {
 }
 
 /** Opened tokens that are kept, twice as many at most. */
-const KEPT = 10_000;
+const KEPT = 25_000;
 /** Longer ones are opened each time. */
 const KEPT_LENGTH = 4_000;
 /** The end of a token, most of its authentication tag: no two tokens share it. */

@@ -11,17 +11,7 @@ import {
   ValidateNested,
 } from 'class-validator';
 import { Doc, IsPosition, IsText, IsWhen } from '#kernel/shape-decorators.js';
-
-/** Why something is erased. A closed list, because free text could name the person whose data it ends. */
-export const REASONS = [
-  'requested',
-  'consent_withdrawn',
-  'objection',
-  'no_longer_needed',
-  'unlawful',
-  'legal_obligation',
-  'mistake',
-] as const;
+import { REASONS } from './contract-erasure-reasons.js';
 
 const SUBJECT = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,63}$/;
 /** Number of a case file, a ticket or a matter. */

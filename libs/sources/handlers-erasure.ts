@@ -17,7 +17,8 @@ import { CLOCK, RECEIPTS } from '#projections/tokens.js';
 import type { Receipts } from '#transparency/receipts-port.js';
 import type { Erasure, Erasures } from './contract-erasure.js';
 import { erasureId, SOURCES_LISTED, type Grounds } from './domain/subject.js';
-import { destroyKeys } from './erasing.js';
+import { destroyKeys } from './reactions/erasure.js';
+import { nothingOf, page, SubjectHandler } from './handlers-subjects.js';
 import { EraseSubject, GetErasure, ListErasures } from './messages-erasure.js';
 import {
   erasureById,
@@ -28,7 +29,7 @@ import {
   type ErasureView,
 } from './projections/subject-queries.js';
 import { sourceView } from './projections/sources.js';
-import { nothingOf, page, SubjectHandler, subjectStream, subjectStreams } from './subjects.js';
+import { subjectStream, subjectStreams } from './streams.js';
 
 /** Sources and decisions that a preview names. */
 const SHOWN = 50;

@@ -11,9 +11,10 @@ import { subjectKey } from '#kernel/sealing.js';
 import { ReadModels } from '#projections/read-models.js';
 import type { Hold, Holds } from './contract-erasure.js';
 import { holdId } from './domain/subject.js';
+import { nothingOf, page, SubjectHandler } from './handlers-subjects.js';
 import { ListLegalHolds, PlaceLegalHold, ReleaseLegalHold } from './messages-erasure.js';
 import { holdById, holdList, type HoldView } from './projections/subject-queries.js';
-import { nothingOf, page, SubjectHandler, subjectStream, subjectStreams } from './subjects.js';
+import { subjectStream, subjectStreams } from './streams.js';
 
 @CommandHandler(PlaceLegalHold)
 export class PlaceLegalHoldHandler

@@ -11,6 +11,6 @@ export {
   type SourceView,
 } from './projections/sources.js';
 export { subjectChange, subjectStreamsOf, type SubjectChange } from './projections/changes.js';
-export { followErasures } from './erasing.js';
+export { followErasures } from './reactions/erasure.js';
 export { erasedOf, type Erased } from './projections/subject-queries.js';
 export { subjects } from './projections/subjects.js';

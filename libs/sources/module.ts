@@ -14,5 +14,5 @@ import * as holdHandlers from './handlers-holds.js';
 })
 export class SourcesModule {}
 
-export { erasureReaction, finishErasures } from './erasing.js';
+export { erasureReaction, finishErasures } from './reactions/erasure.js';
 export { CaptureSource } from './messages.js';

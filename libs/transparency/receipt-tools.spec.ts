@@ -3,13 +3,15 @@ import { createPublicKey } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { proved } from '../../test/support/proved.js';
 import { SmallLog } from '../../test/support/small-log.js';
 import { answerDigest, preAuthentication, type Receipt } from './receipt.js';
 
 /** What a stranger runs: openssl for signatures, Python's standard library for the rest, none of our code. */
 const SCRIPT = resolve('docs/verify-receipt.py');
+// Every check starts four processes, also where the machine has other work.
+jest.setTimeout(240_000);
 const folder = mkdtempSync(join(tmpdir(), 'precedent-receipt-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 

@@ -54,7 +54,8 @@ let writers: KillWriters;
 const numbers: Record<string, number> = {};
 
 async function start(dir: string): Promise<RunningServer> {
-  const started = await startServer({ dir });
+  // Copies are compared with the ledger: nothing is appended meanwhile but by the writers.
+  const started = await startServer({ dir, env: { PRECEDENT_CHECKPOINT_SECONDS: '0' } });
   running.add(started);
   for (let tries = 0; tries < 2_000; tries += 1) {
     if ((await fetch(`${started.url}/health/ready`)).status === 200) return started;

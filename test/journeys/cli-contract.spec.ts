@@ -197,7 +197,7 @@ const READING: readonly string[][] = [
   ['members'],
   ['keys'],
   ['ontology', 'show'],
-  ['eval', 'list'],
+  ['eval', 'show'],
 ];
 const LONG: readonly string[][] = [
   ['diff', '0'],
@@ -312,7 +312,7 @@ describe('completion', () => {
     const bash = (...args: string[]): Promise<string> =>
       new Promise((done, fail) =>
         execFile('bash', args, (error, stdout) => {
-          if (error) fail(error);
+          if (error) fail(new Error(error.message));
           else done(stdout);
         }),
       );

@@ -2,7 +2,7 @@ import { createPublicKey, verify } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { fetchCheckpoint, TiledTree } from '#transparency/log-reader.js';
 import { verifyConsistency, verifyInclusion } from '#transparency/merkle.js';
 import { parseVkey } from '#transparency/note.js';
@@ -38,6 +38,8 @@ interface Page {
   at_end: boolean;
 }
 
+// Some tests start the server anew, several times.
+jest.setTimeout(180_000);
 const bytes = (base64: string): Buffer => Buffer.from(base64, 'base64');
 const dir = mkdtempSync(join(tmpdir(), 'precedent-log-'));
 const settings = { PRECEDENT_EVENTSTORE: 'sqlite:', PRECEDENT_DATA: dir, PRECEDENT_PORT: '0' };

@@ -115,7 +115,7 @@ describe('precedent receipt get', () => {
     ['decision', 'unknown_decision'],
     ['conflict', 'unknown_conflict'],
     ['answer', 'unknown_call'],
-  ])('X-4: a %s that is not there ends with 1 and says what helps', async (kind, error) => {
+  ])('one of a %s that is not there ends with 1 and says what helps', async (kind, error) => {
     const { code, stdout, stderr } = await get(kind, 'nothing.0123456789ab');
     expect([code, stdout]).toEqual([1, '']);
     expect(stderr).toMatch(new RegExp(`error +${error}[^]*fix +take`));

@@ -235,11 +235,12 @@ describe('after an erasure', () => {
   it('P8: old receipts hold, and new ones say the same but for the hash of what is gone', async () => {
     await server.call('POST', '/v1/workspace/settings', { answer_capture: true });
     const id = await record('private', { value: 'a private matter' });
-    const answer = await ask({ question: 'private', request_id: 'erased-1', receipt: true });
+    const asked = { question: 'private', request_id: 'erased-1', receipt: true };
+    const answer = await ask(asked);
     await server.call('POST', '/v1/workspace/settings', { answer_capture: false });
     const paths = [path('decisions', id), path('answers', String(answer['call_id']))];
     const before = await Promise.all(paths.map(async (p) => (await receiptOf(p)).body));
-    const [{ source_id }] = (await proven(before[0] as Receipt)).evidence ?? [{ source_id: '' }];
+    const source_id = (await proven(before[0] as Receipt)).evidence?.[0]?.source_id;
     const erased = await server.call('POST', '/v1/erasures', { source_id, reason: 'requested' });
     expect([erased.status, erased.body]).toEqual([200, erased.body]);
     for (const [i, old] of before.entries()) {
@@ -249,11 +250,7 @@ describe('after an erasure', () => {
       expect(await proven(body)).toEqual(said);
       expect(JSON.stringify(statementOf(body))).not.toContain('private matter');
     }
-    const again = await server.call('POST', '/v1/answers', {
-      question: 'private',
-      request_id: 'erased-1',
-      receipt: true,
-    });
+    const again = await server.call('POST', '/v1/answers', asked);
     expect([again.status, again.body['error']]).toEqual([409, 'answer_erased']);
   });
 });
@@ -294,7 +291,7 @@ describe('receipts of conflicts', () => {
 });
 
 it.each(['decisions', 'conflicts', 'answers'])(
-  'X-4: a receipt of %s for an id that nothing bears is 404',
+  'B38: a receipt of %s for an id that nothing bears is 404',
   async (kind) => {
     const { status, body } = await receiptOf(path(kind, 'nothing.0123456789ab'));
     expect(status).toBe(404);

@@ -22,8 +22,9 @@ const ALLOWED: Readonly<Record<string, readonly RegExp[]>> = {
   projections: [/^[a-z-]+(?:\.[a-z.]*spec)?\.ts$/],
   reactions: [/^[a-z-]+(?:\.[a-z.]*spec)?\.ts$/],
   tools: [/^[a-z][a-z0-9_]*(?:\.spec)?\.ts$/],
-  // The ledger's alone: what holds the key of the log.
+  // The ledger's alone: what holds the key of the log, and what an auditor runs without a server.
   signing: [/^[a-z-]+(?:\.[a-z.]*spec)?\.ts$/],
+  audit: [/^[a-z-]+(?:\.[a-z.]*spec)?\.ts$/],
 };
 
 const contexts = readdirSync(join(ROOT, 'libs'), { withFileTypes: true })

@@ -10,7 +10,8 @@ export function asOfVerb(program: Command): void {
       .summary('what was decided on a topic at a moment, from the ledger itself')
       .description(
         'Answers from the files of a ledger what was in force for a topic at a moment of valid time, as far as the ledger knew at a ' +
-          'moment of recorded time: the same answer that a server gives, with the approvals and the hashes that it rests on.',
+          'moment of recorded time: the same answer that a server gives, with the approvals and the hashes that it rests on. Nothing is ' +
+          'searched: a name that means no topic gets no suggestions.',
       )
       .argument('<topic>', 'id, name or alias of a topic', filled)
       .option('--valid <time>', 'what held then? A date or an instant (default: now)')

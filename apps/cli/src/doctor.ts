@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
-import type { KeptKeys } from '#event-store/keys-backup.js';
+import type { KeptKeys } from '#event-store/sqlite-keys-backup.js';
 import { findServer } from './connection.js';
 import { EXIT, Failure } from './failure.js';
 import { dataFolder } from './ledger.js';
@@ -52,7 +52,7 @@ async function examine(options: OutputOptions): Promise<void> {
 
 /** Keys of sealed texts in the data folder; undefined where there is no such file. */
 async function keysHere(): Promise<KeptKeys | undefined> {
-  const { keysIn } = await import('#event-store/keys-backup.js');
+  const { keysIn } = await import('#event-store/sqlite-keys-backup.js');
   return keysIn(await dataFolder(undefined));
 }
 

@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { Option, type Command } from 'commander';
-import { REASONS, type Erasure, type Erasures } from '#sources/contract-erasure.js';
+import type { Erasure, Erasures } from '#sources/contract-erasure.js';
+import { REASONS } from '#sources/contract-erasure-reasons.js';
 import { carryOut, cell, present, table } from './administration.js';
 import { restOf } from './api.js';
 import { findServer } from './connection.js';

@@ -5,7 +5,7 @@ const topic = (id: string, name: string, ...aliases: string[]) => ({
   id,
   name,
   aliases,
-  succession: 'explicit' as const,
+  succession: 'stated' as const,
 });
 const topics = [
   topic('travel-policy', 'Travel policy', 'business trips'),

@@ -6,10 +6,15 @@ import { HeadersDigest } from '#event-store/headers-digest.js';
 import { LedgerDamage } from '#event-store/ledger-check.js';
 import { sha256 } from '#kernel/json.js';
 import { CompactRange, leafHash } from '#transparency/merkle.js';
-import type { ExportOptions } from './bundle-write.js';
 import { BUNDLE_FILES, BUNDLE_SCHEMA, LineWriter, linesOf } from './bundle.js';
 import type { BundledCheckpoint, BundledEvent, BundledLog, BundleManifest } from './bundle.js';
-import { checkpointStream } from './streams.js';
+import { checkpointStream } from '../streams.js';
+
+interface SummaryOptions {
+  tool: string;
+  signal: AbortSignal;
+  onProgress: (step: 'proof', done: number) => void;
+}
 
 /**
  * Reads a bundle's events and texts back from the disk, as whoever gets it will, and writes what is said of them: checkpoints, keys and
@@ -17,7 +22,7 @@ import { checkpointStream } from './streams.js';
  */
 export async function summarise(
   dir: string,
-  { tool, signal, onProgress }: Pick<ExportOptions, 'tool' | 'signal' | 'onProgress'>,
+  { tool, signal, onProgress }: SummaryOptions,
   workspace: string | null,
 ): Promise<BundleManifest> {
   const summary = new Summary(dir);

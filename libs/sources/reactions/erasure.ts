@@ -3,8 +3,8 @@ import type { Sealing } from '#event-store/sealing.js';
 import type { Json } from '#kernel/json.js';
 import { reaction, type Reaction } from '#projections/reaction.js';
 import type { ReadModels } from '#projections/read-models.js';
-import { subjectCodec } from './domain/subject.events.js';
-import { erasedKeys } from './projections/subject-queries.js';
+import { subjectCodec } from '../domain/subject.events.js';
+import { erasedKeys } from '../projections/subject-queries.js';
 
 /**
  * Destroys keys whose erasure is recorded; of no other may this be asked. The record comes first: whoever dies in between finds it at the

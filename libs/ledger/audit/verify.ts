@@ -7,7 +7,7 @@ import {
   type LedgerSource,
   type StoredEvent,
 } from '#event-store/ledger-check.js';
-import { pseudonymOf } from './domain/origin.js';
+import { pseudonymOf } from '../domain/origin.js';
 import type { RecordedLeaves } from './verify-leaves.js';
 import { removed, TreeCheck, type LogReport, type TreeOptions } from './verify-log.js';
 import { PinnedLog, type Pin } from './verify-pins.js';

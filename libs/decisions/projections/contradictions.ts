@@ -2,10 +2,10 @@ import type { RecordedEvent } from '#event-store/event-store.js';
 import { canonicalJson, sha256, type Json } from '#kernel/json.js';
 import type { Reads } from '#projections/read-database.js';
 import type { ReceiptPredicate } from '#transparency/receipt.js';
-import { answerCodec } from './domain/answer.events.js';
-import { topicOf } from './domain/claim.js';
-import { topicCodec } from './domain/topic.events.js';
-import { approvalOf, resolutionOf, type Attestable } from './projections/attesting.js';
+import { answerCodec } from '../domain/answer.events.js';
+import { topicOf } from '../domain/claim.js';
+import { topicCodec } from '../domain/topic.events.js';
+import { approvalOf, resolutionOf, type Attestable } from './attesting.js';
 
 /** A member of a receipt's predicate that says otherwise than the ledger. Undefined: one of the two says nothing. */
 export interface Contradiction {

@@ -13,7 +13,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sha256 } from '#kernel/json.js';
 import { Refusal } from '#kernel/refusal.js';
 import { backUp, restore, type BackupOptions } from './backup.js';
-import { keysIn, keysOfBackup } from './keys-backup.js';
+import { keysIn, keysOfBackup } from './sqlite-keys-backup.js';
 import { openSqliteStore } from './sqlite.js';
 import { openKeys, openKeysForReading } from './sqlite-keys.js';
 

@@ -1,6 +1,6 @@
 import type { Position } from '#event-store/event-store.js';
 import type { Reads } from '#projections/read-database.js';
-import { logTree } from './projections/log-tree.js';
+import { logTree } from '../projections/log-tree.js';
 
 /** Where the read models have seen an event of a log, and what its leaf hash (base64) was then. */
 export interface RecordedLeaf {

@@ -7,8 +7,8 @@ import { SignedSizes } from './verify-sizes.js';
 import { KeyChain } from './verify-keys.js';
 import type { RecordedLeaf, RecordedLeaves } from './verify-leaves.js';
 import type { PinnedLog } from './verify-pins.js';
-import { pseudonymOf } from './domain/origin.js';
-import { checkpointStream } from './streams.js';
+import { pseudonymOf } from '../domain/origin.js';
+import { checkpointStream } from '../streams.js';
 
 /** What a check of one workspace's tree rests on. */
 export interface TreeOptions {

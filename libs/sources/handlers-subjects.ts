@@ -5,13 +5,7 @@ import { Refusal, invalid, wrongCursor } from '#kernel/refusal.js';
 import { subjectKey } from '#kernel/sealing.js';
 import type { Reads } from '#projections/read-database.js';
 import { ReadModels } from '#projections/read-models.js';
-import { subjectDecider } from './domain/subject.js';
-import { subjectCodec } from './domain/subject.events.js';
 import { sealsAnything, subjectOfSource } from './projections/subject-queries.js';
-
-export const subjectStreams = { decider: subjectDecider, codec: subjectCodec };
-export const subjectStream = (workspace: string, key: string): string =>
-  `subject-${workspace}-${key}`;
 
 /** What a caller may name. */
 interface Named {

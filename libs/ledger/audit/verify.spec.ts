@@ -7,9 +7,9 @@ import { canonicalJson } from '#kernel/json.js';
 import { formatCheckpoint } from '#transparency/checkpoint.js';
 import { CompactRange, leafHash, type Hash } from '#transparency/merkle.js';
 import { ed25519Vkey, noteSigner, signNote } from '#transparency/note.js';
-import { rotationNote } from './signing/key-chain.js';
-import { originOfLog } from './domain/origin.js';
-import { checkpointStream } from './streams.js';
+import { rotationNote } from '../signing/key-chain.js';
+import { originOfLog } from '../domain/origin.js';
+import { checkpointStream } from '../streams.js';
 import { verifyLedger, type VerifyOptions } from './verify.js';
 
 const ORIGIN = originOfLog('test', 'w1');

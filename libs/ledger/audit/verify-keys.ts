@@ -4,7 +4,7 @@ import { LedgerDamage, type StoredEvent } from '#event-store/ledger-check.js';
 import { openCheckpoint } from '#transparency/checkpoint.js';
 import { parseVkey } from '#transparency/note.js';
 import { ProofError } from '#transparency/proof-error.js';
-import { verifyRotation } from './signing/key-chain.js';
+import { verifyRotation } from '../signing/key-chain.js';
 
 /** Follows the checkpoint stream of one log: which key signs, and that what it signed is signed by it. */
 export class KeyChain {

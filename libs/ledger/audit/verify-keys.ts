@@ -12,8 +12,12 @@ export class KeyChain {
   /** In the order in which they came; the last one signs. */
   readonly vkeys: string[] = [];
 
-  /** `trusted`: keys that somebody outside of the ledger vouches for. */
-  constructor(private readonly trusted: ReadonlySet<string> | undefined) {}
+  readonly #trusted: Set<string> | undefined;
+
+  /** `trusted`: keys that somebody outside of the ledger vouches for. What such a key hands over to is trusted as well. */
+  constructor(trusted: ReadonlySet<string> | undefined) {
+    this.#trusted = trusted && new Set(trusted);
+  }
 
   /** The checkpoint that this event is, with its signature proved. Throws `LedgerDamage`. */
   take(event: StoredEvent, { type }: HeaderFacts): { size: number; root: string } | undefined {
@@ -42,7 +46,9 @@ export class KeyChain {
         return undefined;
       case 'LogKeyRotated': {
         const vkey = text(data, 'vkey');
-        verifyRotation(this.origin ?? '', this.#signing(), vkey, text(data, 'note'));
+        const former = this.#signing();
+        verifyRotation(this.origin ?? '', former, vkey, text(data, 'note'));
+        if (this.#trusted?.has(former)) this.#trusted.add(vkey);
         this.#add(vkey);
         return undefined;
       }
@@ -85,7 +91,7 @@ export class KeyChain {
   #signed(data: Data): { size: number; root: string } {
     const vkey = this.#signing();
     const { size, root } = data;
-    if (this.trusted && !this.trusted.has(vkey))
+    if (this.#trusted && !this.#trusted.has(vkey))
       throw new ProofError('it is signed by a key that is not among those given', {
         expected: 'one of the keys given with --keys',
         found: vkey,

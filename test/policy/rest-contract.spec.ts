@@ -62,7 +62,10 @@ function routed(): string[] {
         return paths(metatype).flatMap((base) =>
           paths(handler).map((own) => {
             const path = [base, own].join('/').replace(/\/+/g, '/').replace(/\/$/, '');
-            return `${RequestMethod[method]} ${path.replace(/^(?!\/)/, '/').replace(/:(\w+)/g, '{$1}').replace(/\*$/, '{path}')}`;
+            return `${RequestMethod[method]} ${path
+              .replace(/^(?!\/)/, '/')
+              .replace(/:(\w+)/g, '{$1}')
+              .replace(/\*$/, '{path}')}`;
           }),
         );
       });

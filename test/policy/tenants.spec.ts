@@ -223,7 +223,10 @@ function served(tree: string): [string, string][] {
     const depth = indent.length / 4;
     stack.length = depth;
     stack.push(segment);
-    const path = stack.join('').replaceAll(/:(\w+)/g, '{$1}').replace(/(?<=.)\*$/, '{path}');
+    const path = stack
+      .join('')
+      .replaceAll(/:(\w+)/g, '{$1}')
+      .replace(/(?<=.)\*$/, '{path}');
     return methods
       .split(', ')
       .filter((method) => method !== 'HEAD')

@@ -90,13 +90,7 @@ export function isUnassigned(topic: string): boolean {
 
 export type Said = Omit<
   Proposed,
-  | 'decision_id'
-  | 'content_hash'
-  | 'reasons'
-  | 'proposed_by'
-  | 'origin'
-  | 'keys'
-  | 'document_key'
+  'decision_id' | 'content_hash' | 'reasons' | 'proposed_by' | 'origin' | 'keys' | 'document_key'
 >;
 
 export function claimOf(

@@ -52,8 +52,10 @@ export function named({ topic, name }: TopicRef, paint: Paint): string {
 }
 
 export function decisionFields(decision: DecisionView, paint: Paint, indent = '  '): string[] {
-  const { value, decided_at, approved_by } = decision;
+  const { value, decided_at, approved_by, erased } = decision;
+  const gone = erased && `${when(erased.at)}, ${inline(erased.reason)}  ${inline(erased.erasure)}`;
   return [
+    ...(gone === undefined ? [] : [field(paint, 'erased', gone, indent)]),
     ...(value === undefined ? [] : [field(paint, 'value', valueText(value), indent)]),
     field(paint, 'scope', scopeText(decision.scope), indent),
     field(paint, 'in force', validityText(decision), indent),

@@ -135,7 +135,7 @@ export function reportLines(report: Report, paint: Paint): string[] {
     ),
     field(
       paint,
-      'read models',
+      'models',
       `${counted(models.tables, 'table')}, ${counted(models.rows, 'row')}, as of position ${models.position}`,
     ),
     ...section(

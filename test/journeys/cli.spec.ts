@@ -235,7 +235,11 @@ describe('what is decided', () => {
       /^0 decisions made since .* 00:00 UTC and before .* 00:00 UTC\ndays are those of UTC\n$/,
     );
     expect(await run('decisions', '--since', 'soon')).toMatchObject({ code: 1, stdout: '' });
-    const { stdout } = await run('history', 'Use PostgreSQL', '--until', '2024-01-01');
+    const timeline = async (...args: string[]): Promise<string> =>
+      (await run('history', 'Use PostgreSQL', ...args)).stdout.split('Timeline')[1] ?? '';
+    expect(await timeline('--until', '2024-01-01')).toMatch(/approved +Use SQLite/);
+    expect(await timeline('--until', '2024-01-01')).not.toMatch(/approved +Use PostgreSQL/);
+    const { stdout } = await run('history', 'Use PostgreSQL', '--until', '2000-01-01');
     expect(stdout).toContain('in the window asked for');
   });
 

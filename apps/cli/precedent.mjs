@@ -2,6 +2,7 @@
 /** The `precedent` command: finds the runtime and the build, says in one line which of them is missing, hands over. */
 import { spawn } from 'node:child_process';
 import { existsSync, realpathSync } from 'node:fs';
+import module from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
@@ -25,6 +26,8 @@ if (Number.parseInt(process.versions.node, 10) < NEEDS) {
   if (existsSync(runtime) && realpathSync(runtime) !== realpathSync(process.execPath)) handOver();
   else refuse(`needs Node.js ${NEEDS} or newer, this is ${process.versions.node}: ${REMEDY}`);
 } else if (existsSync(program)) {
+  // A third of the time of a short command is spent on compiling.
+  module.enableCompileCache();
   await import(pathToFileURL(program).href);
 } else {
   refuse(`is not built: ${REMEDY}`);

@@ -186,7 +186,7 @@ describe('Merkle tree of RFC 6962 (P4, P9)', () => {
     fc.assert(
       fc.property(size, size, (a, b) => {
         const newSize = Math.min(Math.max(a, b, 1), Number.MAX_SAFE_INTEGER);
-        const oldSize = Math.max(Math.min(a, b), 1);
+        const oldSize = Math.min(Math.max(Math.min(a, b), 1), newSize);
         const root = rootOf(newSize, read);
         const proof = inclusionProof(oldSize - 1, newSize, read);
         verifyInclusion({ index: oldSize - 1, size: newSize, leaf: read(0, 0), proof, root });

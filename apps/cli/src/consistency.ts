@@ -169,7 +169,13 @@ function inLogs(
   const log = named ? logs.from(signedState(named.note, keys).origin ?? '') : logs.chosen(given);
   const stateOf = (end: End): State =>
     isNote(end) ? signedState(end.note, keys) : stateAt(log, end, keys);
-  const states = sameLog(stateOf(older), stateOf(newer));
+  const [from, to] = [stateOf(older), stateOf(newer)];
+  if (newer === 'latest' && from.signed && from.size > to.size)
+    throw new ProofError('the ledger ends before what was signed', {
+      expected: `${from.size} events or more`,
+      found: `${to.size}`,
+    });
+  const states = sameLog(from, to);
   assertWithin(log, states.newer.size);
   return { ...states, proof: consistencyProof(states.older.size, states.newer.size, log.read) };
 }

@@ -116,6 +116,9 @@ describe('P4: an older tree, after a newer one was seen', () => {
     await auditor.accepts('the cut log alone', auditor.verify(cut.dir));
     const checked = auditor.verify(cut.dir, '--receipts', at('kept'));
     await auditor.catches('the end cut off', checked, /the end of the log/);
+    const newest = auditor.file('newest.checkpoint', honest.checkpoint());
+    const behind = auditor.consistency(newest, 'latest', cut.dir);
+    await auditor.catches('the end cut off: consistency', behind, /ends before what was signed/);
   });
 });
 

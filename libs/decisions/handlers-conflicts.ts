@@ -16,7 +16,7 @@ import type {
   ResolveConflictInput,
   ResolveConflictReceipt,
 } from './contract-conflicts.js';
-import { topicOf } from './domain/claim.js';
+import { openerOf, topicOf } from './domain/claim.js';
 import type { Timing } from './domain/topic-state.js';
 import type { ConflictCommand } from './domain/topic-conflict.js';
 import { assertMayDecide } from './handlers-review.js';
@@ -84,7 +84,7 @@ export class ResolveConflictHandler implements ICommandHandler<ResolveConflict> 
 
 /** A conflict is named after the decision that opened it, which belongs to one topic. */
 function topicOfConflict(id: string): string {
-  return topicOf(id.replace(/\.c\d+$/, '')) ?? '~';
+  return topicOf(openerOf(id)) ?? '~';
 }
 
 function commandOf(

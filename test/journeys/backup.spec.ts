@@ -28,7 +28,7 @@ import { proved } from '../support/proved.js';
 import { plainEnvironment, startServer, type RunningServer } from '../support/server.js';
 
 const BACKUPS = 4;
-const FLIPS = 80;
+const FLIPS = 40;
 const ZONES = ['America/Los_Angeles', 'UTC', 'Pacific/Kiritimati'];
 const SEED = Number(process.env['BACKUP_SEED'] ?? Date.now() % 1_000_000);
 

@@ -219,14 +219,10 @@ describe('every verb that reads', () => {
   it.each(READING.map((args) => [args.join(' '), args] as const))(
     '%s prints the same in every zone, language and width, without colour; with --json one document',
     async (_, args) => {
-      const text = [
-        await onServer(args, HERE),
-        await onServer(args, { ...ELSEWHERE, NO_COLOR: '1' }),
-      ];
-      const json = [
-        await onServer([...args, '--json'], HERE),
-        await onServer([...args, '--json'], ELSEWHERE),
-      ];
+      const elsewhere = { ...ELSEWHERE, NO_COLOR: '1' };
+      const text = await Promise.all([onServer(args, HERE), onServer(args, elsewhere)]);
+      const asJson = [...args, '--json'];
+      const json = await Promise.all([onServer(asJson, HERE), onServer(asJson, elsewhere)]);
       for (const { code, stderr } of [...text, ...json])
         expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
       expect(text[1]?.stdout).toBe(text[0]?.stdout);

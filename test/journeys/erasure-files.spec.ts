@@ -14,7 +14,7 @@ import { bytesOf, filesBelow, formsOf, traces, type Trace } from '../support/tra
 
 const MARKER = 'Zyxq Personne 4711';
 const OTHERS = 'Qwyk Andere 0815';
-const KILLS = Number(process.env['ERASE_KILLS'] ?? 4);
+const KILLS = Number(process.env['ERASE_KILLS'] ?? 2);
 
 type Body = Record<string, unknown>;
 interface Erasure extends Body {

@@ -233,7 +233,7 @@ class Hammer {
         what: `an acknowledged write is not in the history (${line.topic})`,
         asked: `GET /v1/${path.map(encodeURIComponent).join('/')}`,
         expected: `${decision}, value ${n}, approved as number ${i + 1}`,
-        found: approved[i] ?? 'nothing',
+        found: `${approved[i] ?? 'nothing'}, among ${history.timeline.length} entries at position ${history.position}, asked for ${last.position} or later`,
       });
     }
   }

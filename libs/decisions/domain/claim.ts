@@ -138,6 +138,14 @@ export function topicOf(decision: string): string | undefined {
   return match?.[1];
 }
 
+/**
+ * The decision that a conflict is named after, `<decision>.c<number>`; an id of a decision itself is returned as it is, also where its
+ * hash happens to be a c and digits.
+ */
+export function openerOf(id: string): string {
+  return id.replace(/(\.[0-9a-f]{12})\.c\d+$/, '$1');
+}
+
 const TOPIC_ID_MAX = 120;
 
 /** Topic id of a name. Names that fold alike share it (B33); names that differ in more than spacing and case do not. */

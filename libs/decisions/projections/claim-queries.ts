@@ -1,7 +1,7 @@
 import { ERASED } from '#kernel/sealing.js';
 import type { Param, Reads } from '#projections/read-database.js';
 import { erasedOf } from '#sources/index.js';
-import { topicOf } from '../domain/claim.js';
+import { openerOf, topicOf } from '../domain/claim.js';
 import type { ClaimView, ConflictView, Known } from '../domain/claim-view.js';
 import type { Tally } from './claims.js';
 import { forksAround, knownPosition } from './knowledge.js';
@@ -228,7 +228,7 @@ export function conflictById(
   const row = reads.get(
     'SELECT body FROM conflict WHERE workspace = ? AND topic = ? AND id = ?',
     workspace,
-    topicOf(id.replace(/\.c\d+$/, '')) ?? '',
+    topicOf(openerOf(id)) ?? '',
     id,
   );
   return row && (JSON.parse(row['body'] as string) as ConflictView);

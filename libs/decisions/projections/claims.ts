@@ -2,7 +2,7 @@ import type { Json } from '#kernel/json.js';
 import { FOREVER } from '#kernel/time.js';
 import { projection, when, type Meta } from '#projections/projection.js';
 import type { Reads, Writes } from '#projections/read-database.js';
-import { topicOf } from '../domain/claim.js';
+import { openerOf, topicOf } from '../domain/claim.js';
 import { everHeld, type ClaimView, type ConflictView, type EndKind } from '../domain/claim-view.js';
 import { topicCodec, type Proposed } from '../domain/topic.events.js';
 import { forkOf } from './knowledge.js';
@@ -170,7 +170,7 @@ function close(
 
 /** The topic that a decision or conflict began in. It stays there when the topic is merged into another, whose stream decides about it then. */
 function lineOf(meta: Meta, id: string): string {
-  return topicOf(id.replace(/\.c\d+$/, '')) ?? meta.stream.slice(`topic-${meta.workspace}-`.length);
+  return topicOf(openerOf(id)) ?? meta.stream.slice(`topic-${meta.workspace}-`.length);
 }
 
 function factOf(meta: Meta): ClaimView['proposed'] {

@@ -4,7 +4,7 @@ import type { Reads, Writes } from '#projections/read-database.js';
 import { erasedOf } from '#sources/index.js';
 import type { TimelineEntry } from '../contract.js';
 import type { ClaimView, Known } from '../domain/claim-view.js';
-import { covers, topicOf as lineOf } from '../domain/claim.js';
+import { covers, openerOf, topicOf as lineOf } from '../domain/claim.js';
 import type { IsWithin } from '../domain/hierarchy.js';
 import { topicCodec, type Scope } from '../domain/topic.events.js';
 import { linesOf } from './topics.js';
@@ -21,7 +21,7 @@ interface Moment {
 /** Everything that happened in a topic, in the order of recording. */
 export const timeline = projection(
   'timeline',
-  2,
+  3,
   {
     // `append`: position of the first event of the append that the entry came with.
     timeline: `CREATE TABLE timeline (
@@ -110,7 +110,7 @@ function appendOf(tables: Writes, meta: Meta): number {
 
 function add(tables: Writes, meta: Meta, moment: Moment): void {
   // A conflict is shown with the claim that opened it: its id begins with that claim's.
-  const decision = moment.id.replace(/\.c\d+$/, '');
+  const decision = openerOf(moment.id);
   tables.run(
     'INSERT INTO timeline VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
     meta.workspace,
@@ -173,7 +173,7 @@ export function timelinePage(
 
 function withErasure(reads: Reads, workspace: string, entry: TimelineEntry): TimelineEntry {
   if (entry.statement !== ERASED) return entry;
-  const erased = erasedOf(reads, workspace, 'decision', entry.decision_id.replace(/\.c\d+$/, ''));
+  const erased = erasedOf(reads, workspace, 'decision', openerOf(entry.decision_id));
   return erased ? { ...entry, erased } : entry;
 }
 

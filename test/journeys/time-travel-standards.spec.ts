@@ -13,7 +13,7 @@ import { pepEvents, type HeaderEvent } from '../support/standards.js';
 
 /** Documents at once; the changes of one document follow each other. */
 const AT_ONCE = 24;
-const DOCUMENTS = 40;
+const DOCUMENTS = 30;
 
 interface Case {
   topic: string;
@@ -171,7 +171,7 @@ const engines = {
 
     it('as-of by the command line equals the server, on the live ledger and on a copy of its folder', async () => {
       cpSync(server.dir, copy, { recursive: true });
-      const some = cases.filter((_, i) => i % Math.ceil(cases.length / 8) === 0);
+      const some = cases.filter((_, i) => i % Math.ceil(cases.length / 5) === 0);
       for (const [i, { topic, scope, as_of, known_at }] of some.entries()) {
         const { body } = await server.call<Reading>('POST', '/v1/answers', {
           ...{ question: topic, topic, scope, as_of },

@@ -40,7 +40,7 @@ import {
 import { idInLine } from './domain/topic-merge.js';
 import { ring } from './domain/topic-refusals.js';
 import { SubmitIngestion } from './messages.js';
-import { sealedSubmission, withSubjects } from './sealed-submission.js';
+import { sealedSubmission, withSubjects } from './handlers-sealing.js';
 import { ontologyAt } from './projections/ontology-queries.js';
 import { topicsNamed } from './projections/topics.js';
 import {

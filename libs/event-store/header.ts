@@ -196,6 +196,17 @@ export function storeClosed(): Refusal {
   });
 }
 
+/** Refusal of a write that the disk did not take. */
+export function refusedWrite(full: boolean, reason: string): Refusal {
+  return full
+    ? new Refusal('unavailable', 'storage_full', `nothing was stored: ${reason}`, {
+        fix: 'make room on the disk; retry with the same ids',
+      })
+    : new Refusal('unavailable', 'storage_error', `nothing was stored: ${reason}`, {
+        fix: 'look after the disk; retry with the same ids',
+      });
+}
+
 /** Refusal of every write after one whose outcome is unknown. */
 export function closedForWriting(reason: string): Refusal {
   return new Refusal(

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { Worker } from 'node:worker_threads';
 import { Recent } from '#kernel/recent.js';
-import { Refusal } from '#kernel/refusal.js';
 import { threadOf } from '#kernel/thread.js';
+import { refusedWrite, storeClosed } from './header.js';
 import { randomKey, type Key, type KeyReader, type KeyVault, type MakeKey } from './key-vault.js';
 import { createKeys, KEYS_FILE } from './sqlite-keys-file.js';
 import type { FromKeysWriter, ToKeysWriter } from './sqlite-keys-writer.js';
@@ -147,7 +147,7 @@ class SqliteKeys implements KeyVault {
   }
 
   #ask(work: ToKeysWriter): Promise<void> {
-    if (this.#closed) return Promise.reject(unavailable('the ledger is closed'));
+    if (this.#closed) return Promise.reject(storeClosed());
     return new Promise((resolve, reject) => {
       this.#waiting.push({ resolve, reject });
       this.#worker.postMessage(work);
@@ -157,17 +157,11 @@ class SqliteKeys implements KeyVault {
   #received(answer: FromKeysWriter): void {
     const asked = this.#waiting.shift();
     if (answer.kind === 'done') asked?.resolve();
-    else asked?.reject(unavailable(answer.full ? 'the disk is full' : answer.reason));
+    else asked?.reject(refusedWrite(answer.full, answer.reason));
   }
 
   #lost(error: Error): void {
     this.#closed = true;
     for (const { reject } of this.#waiting.splice(0)) reject(error);
   }
-}
-
-function unavailable(reason: string): Refusal {
-  return new Refusal('unavailable', 'keys_unavailable', `no key could be stored: ${reason}`, {
-    fix: 'make room or repair the disk, then try again: nothing was stored',
-  });
 }

@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '#kernel/context.js';
-import { Refusal } from '#kernel/refusal.js';
+import type { Refusal } from '#kernel/refusal.js';
 import { threadOf } from '#kernel/thread.js';
 import { UnknownOutcome, WrongExpectedRevision } from './event-store.js';
 import type {
@@ -14,7 +14,14 @@ import type {
   RecordedEvent,
 } from './event-store.js';
 import { Throttle } from './following.js';
-import { closedForWriting, idReused, monotonic, prepareAppend, storeClosed } from './header.js';
+import {
+  closedForWriting,
+  idReused,
+  monotonic,
+  prepareAppend,
+  refusedWrite,
+  storeClosed,
+} from './header.js';
 import { lockLedger, openForWriting, type LedgerLock } from './sqlite-file.js';
 import { SqliteReader } from './sqlite-reader.js';
 import type { FromWriter, ToWriter, Verdict, Wire } from './sqlite-writer.js';
@@ -240,16 +247,6 @@ function settleStale(
     const { replayed: position, recordedAt } = verdict;
     resolve({ position, revision: expected + count, recordedAt, replayed: true });
   } else reject(new Error(`unexpected verdict ${JSON.stringify(verdict)}`));
-}
-
-function refusedWrite(full: boolean, reason: string): Refusal {
-  return full
-    ? new Refusal('unavailable', 'storage_full', `nothing was stored: ${reason}`, {
-        fix: 'make room on the disk; retry with the same ids',
-      })
-    : new Refusal('unavailable', 'storage_error', `nothing was stored: ${reason}`, {
-        fix: 'look after the disk; retry with the same ids',
-      });
 }
 
 /**

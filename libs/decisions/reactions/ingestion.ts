@@ -22,7 +22,7 @@ import type { Ingestion } from '../domain/ingestion.js';
 import { ingestionCodec, type OutcomeEvent, type Submitted } from '../domain/ingestion.events.js';
 import type { Approval } from '../domain/topic-state.js';
 import { timingFor } from '../projections/timing.js';
-import { sealedJson } from '../sealed-submission.js';
+import { sealedJson } from '../handlers-sealing.js';
 import {
   homeTopic,
   ingestionStream,

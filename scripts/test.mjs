@@ -14,7 +14,7 @@ const CACHE = 'node_modules/.cache/precedent';
 const JEST_RESULTS = `${CACHE}/jest.json`;
 const PROVED = `${CACHE}/proved.jsonl`;
 const PATH = [join(root, 'node_modules', '.bin'), process.env.PATH].join(delimiter);
-const LIMIT_MINUTES = 26;
+const LIMIT_MINUTES = 27;
 /**
  * After its results are written Jest may stay for ever: Node's main thread waits at exit for a compiler thread that waits for
  * a garbage collection by the main thread (nodejs/node#54918).

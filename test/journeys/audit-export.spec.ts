@@ -104,7 +104,7 @@ describe('verify, export and import of an auditor', () => {
     });
     const cut = join(scratch, 'cut');
     let kills = 0;
-    for (let wait = 120; ; wait *= 1.4) {
+    for (let wait = 120; ; wait *= 1.6) {
       const ran = await precedent(
         ['export', cut, '--with-keys'],
         { PRECEDENT_DATA: ledger.dir },

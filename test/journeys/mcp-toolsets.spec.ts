@@ -77,6 +77,7 @@ describe('toolsets on the whole server', () => {
     const { resources } = await client.listResources();
     expect(resources.map(({ uri }) => uri)).toEqual([
       'precedent://guide/audit',
+      'precedent://guide/erasure',
       'precedent://guide/evaluation',
       'precedent://guide/evidence',
       'precedent://guide/receipts',

@@ -27,12 +27,20 @@ export async function send(door: RunningServer, path: string, body?: object): Pr
   };
 }
 
-/** One decided record in a topic of its own; the same number is the same request. */
+/**
+ * One decided record in a topic of its own; the same number is the same request. All are of one subject, so that its key is on the disk
+ * after the first and the next write is that of the ledger.
+ */
 export function ingest(door: RunningServer, n: number): Promise<Reply> {
   const statement = `Number ${n} is settled.`;
   return send(door, '/v1/ingestions', {
     request_id: `fault-${n}`,
-    source: { title: `Note ${n}`, type: 'note', text: `They wrote: ${statement} No more.` },
+    source: {
+      title: `Note ${n}`,
+      type: 'note',
+      text: `They wrote: ${statement} No more.`,
+      subject: 'they',
+    },
     records: [
       { topic: `topic ${n}`, statement, status: 'approved', evidence: [{ quote: statement }] },
     ],

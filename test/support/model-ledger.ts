@@ -96,6 +96,7 @@ export class ModelLedger {
     const [before, dir] = [this.server, newFolder()];
     const files = [
       'ledger.sqlite',
+      'keys.sqlite',
       'pepper',
       ...(how.withoutReactions ? [] : ['reactions.sqlite']),
       ...(how.moving ? [] : ['read.sqlite']),

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { InvalidArgumentError, type Command } from 'commander';
 import type { KeyReader } from '#event-store/key-vault.js';
-import type { BundleManifest, ExportOptions } from '#ledger/index.js';
+import type { BundleManifest } from '#ledger/index.js';
 import { VERSION } from '../../server/src/version.js';
 import { unusable } from './failure.js';
 import { interruption } from './interruption.js';
@@ -9,6 +9,7 @@ import { onLedger } from './ledger.js';
 import { filled } from './options.js';
 import { inline, outputFor, type OutputOptions, type Paint } from './output.js';
 import { openSource, withSource, type AuditSource, type SourceOptions } from './source.js';
+import { bars } from './steps.js';
 import { counted, field } from './words.js';
 
 interface Options extends SourceOptions, OutputOptions {
@@ -74,7 +75,7 @@ async function write(source: AuditSource, dir: string, options: Options): Promis
   const keys = options.withKeys ? await keysOf(source) : undefined;
   const end = await source.store.end();
   const snapshot = await source.snapshot();
-  const shown = await bars(source.watched, end);
+  const shown = await bars(source.watched, end, BARS);
   try {
     return await writeBundle(snapshot, dir, {
       tool: `precedent ${VERSION}`,
@@ -105,28 +106,6 @@ const BARS = {
   texts: 'Writing texts',
   proof: 'Reading it back',
 } as const;
-
-async function bars(
-  watched: boolean,
-  total: number,
-): Promise<{ onProgress: ExportOptions['onProgress']; stop: () => void }> {
-  if (!watched) return { onProgress: () => undefined, stop: () => undefined };
-  const { progressBar } = await import('./progress.js');
-  let step: keyof typeof BARS | undefined;
-  let bar: ReturnType<typeof progressBar> | undefined;
-  const stop = (): void => bar?.stop();
-  return {
-    stop,
-    onProgress: (next, done) => {
-      if (next !== step) {
-        stop();
-        bar = progressBar(BARS[next], 'events');
-        step = next;
-      }
-      bar?.update(done, Math.max(total, done));
-    },
-  };
-}
 
 function lines(dir: string, { coverage, logs }: BundleManifest, paint: Paint): string[] {
   return [

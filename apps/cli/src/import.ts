@@ -1,10 +1,11 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import type { ImportOptions, Verified } from '#ledger/index.js';
+import type { Verified } from '#ledger/index.js';
 import { interruption } from './interruption.js';
 import { onLedger } from './ledger.js';
 import { filled } from './options.js';
 import { inline, outputFor, type OutputOptions, type Paint } from './output.js';
+import { bars } from './steps.js';
 import { counted, field } from './words.js';
 
 interface Options extends OutputOptions {
@@ -36,7 +37,7 @@ async function importLedger(from: string, options: Options): Promise<void> {
   const { importBundle, readManifest } = await import('#ledger/index.js');
   const done = await onLedger('bundle', async () => {
     const { events } = readManifest(dir).coverage;
-    const { onProgress, stop } = await bars(output.watched, events);
+    const { onProgress, stop } = await bars(output.watched, events, BARS);
     try {
       return await importBundle(dir, to, { signal: interruption, onProgress });
     } finally {
@@ -59,28 +60,6 @@ async function importLedger(from: string, options: Options): Promise<void> {
 }
 
 const BARS = { reading: 'Reading the export', checking: 'Checking the ledger' } as const;
-
-async function bars(
-  watched: boolean,
-  total: number,
-): Promise<{ onProgress: ImportOptions['onProgress']; stop: () => void }> {
-  if (!watched) return { onProgress: () => undefined, stop: () => undefined };
-  const { progressBar } = await import('./progress.js');
-  let step: keyof typeof BARS | undefined;
-  let bar: ReturnType<typeof progressBar> | undefined;
-  const stop = (): void => bar?.stop();
-  return {
-    stop,
-    onProgress: (next, done) => {
-      if (next !== step) {
-        stop();
-        bar = progressBar(BARS[next], 'events');
-        step = next;
-      }
-      bar?.update(done, Math.max(total, done));
-    },
-  };
-}
 
 function lines(dir: string, to: string, { coverage, logs }: Verified, paint: Paint): string[] {
   return [

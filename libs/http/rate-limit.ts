@@ -26,7 +26,8 @@ export async function limitRates(fastify: FastifyInstance, perMinute: number): P
   fastify.addHook('onRequest', (request, reply, done) => {
     if (!request.caller) return done();
     const { workspace, principal } = request.caller;
-    const now = performance.now();
+    // Whole milliseconds: with fractions, what is left of a window could round to more than a window.
+    const now = Math.trunc(performance.now());
     const window = windowOf(windows, `${workspace} ${principal}`, now, perMinute);
     window.left -= 1;
     const seconds = Math.ceil((window.ends - now) / 1_000);

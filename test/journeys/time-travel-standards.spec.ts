@@ -177,12 +177,13 @@ const engines = {
           ...{ question: topic, topic, scope, as_of },
           ...(known_at === undefined ? {} : { known_at }),
         });
-        const read = await cli([
+        const read = (await cli([
           ...['as-of', topic, '--valid', as_of, '--scope', `header=${scope['header'] ?? ''}`],
           ...(known_at === undefined ? [] : ['--known', known_at]),
           ...(engine === 'sqlite' && i % 2 === 0 ? ['--data', copy] : []),
-        ]);
-        expect(read).toMatchObject({ schema: 'precedent.as-of/1', answer: compared(body) });
+        ])) as { schema: string; answer: Reading };
+        expect(read.schema).toBe('precedent.as-of/1');
+        expect(JSON.stringify(compared(read.answer))).toBe(JSON.stringify(compared(body)));
       }
     }, 240_000);
 

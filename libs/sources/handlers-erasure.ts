@@ -134,7 +134,7 @@ function assertErasable({ keys }: Sealing): void {
   });
 }
 
-/** Its certificate is made anew each time: the same statement, with a proof that may lead to a newer checkpoint. */
+/** Its certificate is made anew each time, and is the same until the log key rotates. */
 async function erasureShown(
   models: ReadModels,
   receipts: Receipts,

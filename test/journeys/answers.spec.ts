@@ -187,7 +187,7 @@ describe('idempotency', () => {
           let head = await record(topic, 'v0', { effective_from: '2024-01-01' });
           const given: [object, string][] = [];
           for (const [i, act] of acts.entries()) {
-            const input = { topic, request_id: `${topic}-${i}` };
+            const input = { topic, request_id: `${topic}-${i}`, receipt: i % 2 === 0 };
             given.push([input, JSON.stringify(await ask(input))]);
             if (act === 'record') await record(topic, `v${i}`, { status: 'candidate' });
             if (act === 'supersede') head = await record(topic, `w${i}`, { supersedes: [head] });

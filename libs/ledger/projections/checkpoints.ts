@@ -1,5 +1,6 @@
 import type { Position } from '#event-store/event-store.js';
 import type { Reads, Row } from '#projections/read-database.js';
+import { indexAt } from './log-tree.js';
 
 /** A checkpoint of a workspace's log, as it was signed. */
 export interface StoredCheckpoint {
@@ -27,6 +28,24 @@ export function lastCheckpoint(reads: Reads, workspace: string): StoredCheckpoin
   const row = reads.get(
     'SELECT * FROM log_checkpoint WHERE workspace = ? ORDER BY size DESC LIMIT 1',
     workspace,
+  );
+  return row && checkpointOf(row);
+}
+
+/** The first one over the event at `index` that the last key signed. What is signed later changes nothing of it, unless the key changes. */
+export function firstOver(
+  reads: Reads,
+  workspace: string,
+  index: number,
+): StoredCheckpoint | undefined {
+  const key = keysOf(reads, workspace).at(-1);
+  // Whoever signs has read the event that names the key: what that key signed covers it, and what was signed before does not.
+  const since = key && indexAt(reads, workspace, key.position);
+  if (since === undefined) return undefined;
+  const row = reads.get(
+    'SELECT * FROM log_checkpoint WHERE workspace = ? AND size > ? ORDER BY size LIMIT 1',
+    workspace,
+    Math.max(index, since),
   );
   return row && checkpointOf(row);
 }

@@ -120,10 +120,17 @@ export class LogService {
     return this.models.now(coverage);
   }
 
-  /** Proves the event at `index`, which the read models have, against the last checkpoint that covers it, or one signed now. */
-  async prove(workspace: string, index: number): Promise<Inclusion> {
+  /** Proves the event at `index`, which the read models have, against a checkpoint that covers it: the last one by default, or one signed now. */
+  async prove(
+    workspace: string,
+    index: number,
+    which: 'first' | 'last' = 'last',
+  ): Promise<Inclusion> {
     const proof = await this.noted(workspace, async () => {
-      const checkpoint = await this.signer.covering(workspace, index);
+      const checkpoint =
+        which === 'first'
+          ? await this.signer.firstCovering(workspace, index)
+          : await this.signer.covering(workspace, index);
       return this.models.read(
         (reads) => ({ index, checkpoint, ...proofOf(reads, workspace, index, checkpoint) }),
         checkpoint.position,

@@ -31,6 +31,7 @@ export class LedgerReceipts implements Receipts {
     const { index, leaf, hashes, checkpoint } = await this.log.prove(
       workspace,
       await indexOf(this.models, workspace, position, position),
+      'first',
     );
     const [event] = await this.events.from(workspace, index, 1);
     if (event?.position !== position) throw new Error(`the log has no event at ${position}`);

@@ -192,11 +192,14 @@ describe('checkpoints of a log', () => {
       });
       expect(events[1]?.data).toMatchObject({ note: checkpoint.note, size: checkpoint.size });
     }
+    // Later checkpoints change nothing of a receipt.
+    await one.receipts.issue(WORKSPACE, await record(store), { kind: 'answer' });
     const again = await one.receipts.issue(WORKSPACE, positions[0] ?? 0, {
       kind: 'answer',
       state: 'verified',
     });
     expect(again).toEqual(receipts[0]);
+    expect(await checkpointsOf(store)).toHaveLength(2);
     expect(
       (await refusal(one.receipts.issue(WORKSPACE, positions[2] ?? 0, { kind: 'answer' }))).error,
     ).toBe('not_found');

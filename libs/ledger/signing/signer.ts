@@ -5,9 +5,10 @@ import { Refusal } from '#kernel/refusal.js';
 import type { Reads } from '#projections/read-database.js';
 import type { ReadModels } from '#projections/read-models.js';
 import { toBase64 } from '#transparency/base64.js';
-import { formatCheckpoint } from '#transparency/checkpoint.js';
+import { formatCheckpoint, openCheckpoint } from '#transparency/checkpoint.js';
 import { rootOf } from '#transparency/merkle.js';
-import { ed25519Vkey, noteSigner, signNote } from '#transparency/note.js';
+import { ed25519Vkey, noteSigner, parseVkey, signNote } from '#transparency/note.js';
+import { ProofError } from '#transparency/proof-error.js';
 import {
   foreignKey,
   inconsistent,
@@ -17,7 +18,7 @@ import {
 import { rotationNote } from './key-chain.js';
 import { noLogKey, type LogKeys } from './log-keys.js';
 import { originOfLog } from '../domain/origin.js';
-import { keysOf, lastCheckpoint } from '../projections/checkpoints.js';
+import { firstOver, keysOf, lastCheckpoint } from '../projections/checkpoints.js';
 import { assertFollowed, sizeOf, treeOf } from '../projections/log-tree.js';
 import { checkpointStream, checkpointStreams } from '../streams.js';
 
@@ -66,6 +67,24 @@ export class Signer {
       await this.sign(workspace, index);
     }
     throw busy();
+  }
+
+  /** The first checkpoint over the event at `index` that the present key signed: the same one however often it is asked for. */
+  async firstCovering(workspace: string, index: number): Promise<Signed> {
+    const last = await this.covering(workspace, index);
+    const first = await this.models.read(
+      (reads) => firstOver(reads, workspace, index),
+      last.position,
+    );
+    if (!first || first.size >= last.size) return last;
+    try {
+      // The read models say which one; what was signed, its note says.
+      const { size, root, note } = openCheckpoint(first.note, [parseVkey(last.vkey)], last.origin);
+      return { ...last, size, root: toBase64(root), note };
+    } catch (error) {
+      if (error instanceof ProofError) return last;
+      throw error;
+    }
   }
 
   /** Signs what no checkpoint covers. Checkpoint events alone are left for the next one, unless `index` asks for it. */

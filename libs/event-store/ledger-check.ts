@@ -208,7 +208,8 @@ class LogCheck {
   }
 
   #checkRevision(event: StoredEvent, facts: HeaderFacts): Promise<void> | undefined {
-    const { stream, revision } = facts;
+    // The index has the same name as the header by now, and as one text for all events of the stream: it is hashed once.
+    const { stream, revision } = event;
     const head = this.#heads.get(stream) ?? this.#olderHeads.get(stream);
     const next = (head ?? -1) + 1;
     const asked =

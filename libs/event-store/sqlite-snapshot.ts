@@ -210,6 +210,8 @@ const NOTHING = new Uint8Array();
 
 /** Text that was read as it is stored: nothing in it was mended, and nothing behind a NUL left out. */
 function isStored(text: string, bytes: unknown): boolean {
+  // A byte for each unit: ASCII, which nearly all of it is.
+  if (text.length === bytes) return true;
   return Buffer.byteLength(text) === bytes && !text.includes(REPLACEMENT);
 }
 

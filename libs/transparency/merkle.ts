@@ -10,8 +10,13 @@ export const HASH_BYTES = 32;
 /** Hash of the complete subtree over the leaves [index·2^level, (index+1)·2^level); level 0 is the leaf hash. */
 export type HashReader = (level: number, index: number) => Hash;
 
+/** By way of a text: a buffer that Node itself returns has memory of its own, which costs more than the hashing. */
+function sha256(bytes: string | Uint8Array): Hash {
+  return Buffer.from(hash('sha256', bytes, 'binary'), 'latin1');
+}
+
 /** RFC 6962, section 2.1: the hash of an empty tree is the hash of nothing. */
-export const EMPTY_ROOT: Hash = hash('sha256', '', 'buffer');
+export const EMPTY_ROOT: Hash = sha256('');
 
 /** Leaf hash of RFC 6962: SHA-256(0x00 || record). Text is taken as UTF-8. */
 export function leafHash(record: string | Uint8Array): Hash {
@@ -22,7 +27,7 @@ export function leafHash(record: string | Uint8Array): Hash {
   bytes[0] = 0;
   if (typeof record === 'string') bytes.write(record, 1);
   else bytes.set(record, 1);
-  return hash('sha256', bytes, 'buffer');
+  return sha256(bytes);
 }
 
 const pair = Buffer.alloc(1 + 2 * HASH_BYTES, 1);
@@ -31,7 +36,7 @@ const pair = Buffer.alloc(1 + 2 * HASH_BYTES, 1);
 export function nodeHash(left: Hash, right: Hash): Hash {
   pair.set(left, 1);
   pair.set(right, 1 + HASH_BYTES);
-  return hash('sha256', pair, 'buffer');
+  return sha256(pair);
 }
 
 /** What is kept of a tree that only grows: the hashes of its largest complete subtrees, left to right. */

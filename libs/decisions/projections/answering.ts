@@ -54,8 +54,16 @@ export function axesOf(
     zone,
     ontology,
     authority: (topic) => authorityOf(ontology, topic, organisation.mode),
-    nameOf: (principal) =>
-      settings.approverNames ? memberView(reads, workspace, principal)?.name : undefined,
+    nameOf: settings.approverNames ? namesIn(reads, workspace) : () => undefined,
+  };
+}
+
+/** Looks each principal up once: the decisions of one answer have few approvers. */
+function namesIn(reads: Reads, workspace: string): NameOf {
+  const names = new Map<string, string | undefined>();
+  return (principal) => {
+    if (!names.has(principal)) names.set(principal, memberView(reads, workspace, principal)?.name);
+    return names.get(principal);
   };
 }
 

@@ -31,7 +31,7 @@ export const heads: Row = {
     const large = await opened(bench, await decidedLedger(bench, plan.decisions));
     const results = [
       await bySize(plan, large, small),
-      await byRevisions(plan, small, 'one with 1 decision and no history', (i) => topic(i, SMALL)),
+      await byRevisions(plan, small, 'one with 1 decision and no history', () => topic(0, SMALL)),
       await byRevisions(plan, small, `one with ${SHOWN} decisions, as many as are shown`, () =>
         revised(SHOWN),
       ),

@@ -4,13 +4,10 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { NO_STREAM } from '#event-store/event-store.js';
 import { MemoryStore } from '#event-store/memory.js';
-import { t } from '#kernel/schema.js';
-import { codec } from '#kernel/vocabulary.js';
+import { words, wordSaid } from '../../test/support/words.js';
 import { Follower } from './follower.js';
 import { projection, when, type Projection } from './projection.js';
 import { ReadDatabase } from './read-database.js';
-
-const words = codec({ Said: { version: 1, schema: t.Object({ word: t.String() }) } });
 
 function said(version: number, onWord: (word: string) => void = () => undefined): Projection {
   return projection(
@@ -53,18 +50,7 @@ let next = 0;
 async function say(...list: string[]): Promise<void> {
   for (const word of list) {
     next += 1;
-    await store.append(`s${next}`, NO_STREAM, [
-      {
-        id: `00000000-0000-4000-8000-${String(next).padStart(12, '0')}`,
-        type: 'Said',
-        version: 1,
-        workspace: 'w',
-        actor: { principal: 'ann', kind: 'person', credential: null },
-        causation: 'c',
-        correlation: 'c',
-        payload: JSON.stringify({ word }),
-      },
-    ]);
+    await store.append(`s${next}`, NO_STREAM, [wordSaid(next, word)]);
   }
 }
 

@@ -9,6 +9,8 @@ export interface FollowerStatus {
   name: string;
   version: number;
   position: Position;
+  /** The last event that changed its tables, as far as this process has seen; before that, where it stood at the start. */
+  changed: Position;
   parked?: { position: Position; reason: string };
 }
 
@@ -137,6 +139,7 @@ export class Follower {
       payload ??= JSON.parse(event.payload) as Json;
       meta ??= metaOf(event, recordedAt);
       apply(this.db, event, payload, meta);
+      status.changed = event.position;
     }
   }
 
@@ -144,7 +147,9 @@ export class Follower {
     for (const { projection, status } of this.states) {
       if (!projection.every || status.parked) continue;
       const ahead = batch.filter((event) => event.position > status.position);
-      if (ahead.length > 0) projection.every(this.db, ahead);
+      if (ahead.length === 0) continue;
+      projection.every(this.db, ahead);
+      status.changed = ahead.at(-1)?.position ?? status.changed;
     }
   }
 
@@ -160,6 +165,7 @@ export class Follower {
           this.saveCheckpoint(projection, event.position, recordedAt);
         });
         status.position = event.position;
+        status.changed = event.position;
       } catch (error) {
         if (isStorageFailure(error)) throw error;
         const reason = error instanceof Error ? error.message : String(error);
@@ -204,8 +210,13 @@ export class Follower {
   private prepare(projection: Projection): FollowerStatus {
     const { name, version, tables } = projection;
     const saved = this.db.get('SELECT version, position FROM checkpoint WHERE name = ?', name);
-    if (saved?.['version'] === version)
-      return { name, version, position: saved['position'] as number };
+    const standing = (position: Position): FollowerStatus => ({
+      name,
+      version,
+      position,
+      changed: position,
+    });
+    if (saved?.['version'] === version) return standing(saved['position'] as number);
     this.db.transaction(() => {
       for (const [table, ddl] of Object.entries(tables)) {
         this.db.exec(`DROP TABLE IF EXISTS "${table}"`);
@@ -213,7 +224,7 @@ export class Follower {
       }
       this.saveCheckpoint(projection, 0, '');
     });
-    return { name, version, position: 0 };
+    return standing(0);
   }
 }
 

@@ -4,14 +4,11 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { NO_STREAM, type EventStore } from '#event-store/event-store.js';
 import { MemoryStore } from '#event-store/memory.js';
-import { t } from '#kernel/schema.js';
-import { codec } from '#kernel/vocabulary.js';
+import { words, wordSaid } from '../../test/support/words.js';
 import { Follower } from './follower.js';
 import { projection, when } from './projection.js';
 import { rebuildMissing, type Rebuild } from './projector-rebuild.js';
 import { ReadDatabase } from './read-database.js';
-
-const words = codec({ Said: { version: 1, schema: t.Object({ word: t.String() }) } });
 
 const said = projection(
   'said',
@@ -39,18 +36,7 @@ afterEach(() => {
 
 async function say(...list: string[]): Promise<void> {
   for (const [i, word] of list.entries())
-    await store.append(`s-${word}-${i}`, NO_STREAM, [
-      {
-        id: `00000000-0000-4000-8000-${String(i).padStart(12, '0')}`,
-        type: 'Said',
-        version: 1,
-        workspace: 'w',
-        actor: { principal: 'ann', kind: 'person', credential: null },
-        causation: 'c',
-        correlation: 'c',
-        payload: JSON.stringify({ word }),
-      },
-    ]);
+    await store.append(`s-${word}-${i}`, NO_STREAM, [wordSaid(i, word)]);
 }
 
 function rebuild(more: Partial<Rebuild> = {}): Promise<void> {

@@ -1,6 +1,7 @@
-import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { EventStore } from '#event-store/event-store.js';
+import { sync } from '#event-store/sync.js';
 import { Follower } from './follower.js';
 import type { Projection } from './projection.js';
 import { ReadDatabase } from './read-database.js';
@@ -49,13 +50,4 @@ function publish(draft: string, path: string): void {
 
 function remove(path: string): void {
   for (const part of ['', '-journal', '-wal', '-shm']) rmSync(`${path}${part}`, { force: true });
-}
-
-function sync(path: string): void {
-  const fd = openSync(path, 'r');
-  try {
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
-  }
 }

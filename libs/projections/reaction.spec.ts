@@ -4,11 +4,8 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { NO_STREAM } from '#event-store/event-store.js';
 import { MemoryStore } from '#event-store/memory.js';
-import { t } from '#kernel/schema.js';
-import { codec } from '#kernel/vocabulary.js';
+import { words, wordSaid } from '../../test/support/words.js';
 import { Reactor, reaction } from './reaction.js';
-
-const words = codec({ Said: { version: 1, schema: t.Object({ word: t.String() }) } });
 
 let store: MemoryStore;
 let path: string;
@@ -24,18 +21,7 @@ beforeEach(() => {
 let next = 0;
 async function say(word: string): Promise<void> {
   next += 1;
-  await store.append(`s${next}`, NO_STREAM, [
-    {
-      id: `00000000-0000-4000-8000-${String(next).padStart(12, '0')}`,
-      type: 'Said',
-      version: 1,
-      workspace: 'w',
-      actor: { principal: 'ann', kind: 'person', credential: null },
-      causation: 'c',
-      correlation: 'c',
-      payload: JSON.stringify({ word }),
-    },
-  ]);
+  await store.append(`s${next}`, NO_STREAM, [wordSaid(next, word)]);
 }
 
 function reactor(fails: (word: string, attempt: number) => boolean = () => false): Reactor {

@@ -1,5 +1,7 @@
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { createHash, hash } from 'node:crypto';
+import type { Position } from '#event-store/event-store.js';
+import { Recent } from '#kernel/recent.js';
 import { WITHOUT_KEYS, type Opener } from '#kernel/sealing.js';
 
 export type Row = Record<string, null | number | string>;
@@ -10,11 +12,11 @@ export interface Reads {
   get(sql: string, ...params: readonly Param[]): Row | undefined;
   all(sql: string, ...params: readonly Param[]): Row[];
   /**
-   * What `compute` reads, asked once for as long as the read models do not move. For facts of a workspace that nearly every query needs,
-   * never for what a caller names: those would be without end. Outside of `ReadModels.read` it is computed each time.
+   * What `compute` reads of the tables of `model`, asked once for as long as no event changes that read model and `serves` holds of it.
+   * Nobody may change it. Outside of `ReadModels` it is computed each time.
    */
-  memo<T>(key: string, compute: () => T): T;
-  /** Runs `work` and says with which keys the texts that it reads are sealed, sorted. What `memo` remembers has none of them. */
+  memo<T>(model: Named, key: string, compute: () => T, serves?: (value: T) => boolean): T;
+  /** Runs `work` and says with which keys the texts that it reads are sealed, sorted. */
   collecting<T>(work: () => T): { result: T; keys: string[] };
 }
 
@@ -23,7 +25,28 @@ export interface Writes extends Reads {
   run(sql: string, ...params: readonly Param[]): void;
 }
 
-const REMEMBERED_MAX = 10_000;
+/** A read model. */
+export interface Named {
+  name: string;
+}
+
+/** What the read models are known to have seen when something is read. */
+export interface Moment {
+  /** Everything up to here is in what is read now. */
+  at: Position;
+  /** The last event that changed a read model; Infinity where that is not known. */
+  changed: (model: Named) => Position;
+}
+
+interface Remembered {
+  value: unknown;
+  at: Position;
+  /** Keys that opened what it was made of. */
+  keys: readonly string[];
+}
+
+/** Remembered of each read model, twice as many at most. */
+const REMEMBERED = 250;
 
 /** SQLite's BUSY, LOCKED, NOMEM, READONLY, IOERR, FULL and CANTOPEN. */
 const STORAGE = new Set([5, 6, 7, 8, 10, 13, 14]);
@@ -41,10 +64,8 @@ export function isStorageFailure(error: unknown): boolean {
  */
 export class ReadDatabase implements Writes {
   private readonly statements = new Map<string, StatementSync>();
-  private readonly memory = new Map<string, unknown>();
-  /** State of the read models that `memory` was read from. */
-  private remembered: string | undefined;
-  private isRemembering = false;
+  private readonly memory = new Map<string, Recent<Remembered>>();
+  private moment: Moment | undefined;
 
   private constructor(
     private readonly db: DatabaseSync,
@@ -96,6 +117,11 @@ export class ReadDatabase implements Writes {
     return row;
   }
 
+  /** A stored JSON text as this database shows the texts of its rows. */
+  shown(json: string): string {
+    return (this.opener ?? WITHOUT_KEYS).json(json);
+  }
+
   run(sql: string, ...params: readonly Param[]): void {
     this.prepare(sql).run(...(params as SQLInputValue[]));
   }
@@ -104,28 +130,39 @@ export class ReadDatabase implements Writes {
     this.db.exec(sql);
   }
 
-  /** Everything that `work` reads comes from one moment of the read models. */
-  snapshot<T>(work: (reads: Reads) => T): T {
+  /** From here to `end`, everything that is read comes from one moment of the read models: that of the first read. */
+  begin(): void {
     this.run('BEGIN');
+  }
+
+  /** Does nothing where the moment is over: SQLite ends it by itself after some failures, and closing does. */
+  end(): void {
+    if (this.db.isOpen && this.db.isTransaction) this.run('COMMIT');
+  }
+
+  /** Runs `work` with a memory for what it asks of `memo`. */
+  remembering<T>(moment: Moment, work: () => T): T {
+    this.moment = moment;
     try {
-      return work(this);
+      return work();
     } finally {
-      this.isRemembering = false;
-      this.run('COMMIT');
+      this.moment = undefined;
     }
   }
 
-  /** Until the snapshot ends, `memo` serves what was read from the same `state`; what is known of another one is forgotten. */
-  rememberAt(state: string): void {
-    if (state !== this.remembered || this.memory.size > REMEMBERED_MAX) this.memory.clear();
-    this.remembered = state;
-    this.isRemembering = true;
-  }
-
-  memo<T>(key: string, compute: () => T): T {
-    if (!this.isRemembering) return compute();
-    if (!this.memory.has(key)) this.memory.set(key, compute());
-    return this.memory.get(key) as T;
+  memo<T>(model: Named, key: string, compute: () => T, serves?: (value: T) => boolean): T {
+    const { moment, opener } = this;
+    if (!moment || !opener) return compute();
+    const memory = this.memory.get(model.name) ?? new Recent<Remembered>(REMEMBERED);
+    const known = memory.get(key);
+    if (known && moment.changed(model) <= known.at && serves?.(known.value as T) !== false) {
+      opener.used(known.keys);
+      return known.value as T;
+    }
+    const { result: value, keys } = opener.collecting(compute);
+    memory.set(key, { value, at: moment.at, keys });
+    this.memory.set(model.name, memory);
+    return value;
   }
 
   collecting<T>(work: () => T): { result: T; keys: string[] } {

@@ -5,16 +5,15 @@ import { FLAT, type IsWithin } from '../../libs/decisions/domain/hierarchy.js';
 import {
   ALL_KNOWN,
   isOpen,
-  validity,
   type ClaimView,
   type ConflictView,
   type Known,
 } from '../../libs/decisions/domain/claim-view.js';
-import { resolve } from '../../libs/decisions/domain/resolver.js';
+import { resolve, topicAt } from '../../libs/decisions/domain/resolver.js';
 import type { TopicCommand } from '../../libs/decisions/domain/topic.js';
 import { pairOf, pairsOf } from '../../libs/decisions/domain/topic-state.js';
 import { claims } from '../../libs/decisions/projections/claims.js';
-import { claimsForQuestion, conflictsFor } from '../../libs/decisions/projections/claim-queries.js';
+import { topicAsOf, conflictsFor } from '../../libs/decisions/projections/claim-queries.js';
 import { wholeAppends } from '../../libs/decisions/projections/knowledge.js';
 import { timeline } from '../../libs/decisions/projections/timeline.js';
 import { topics } from '../../libs/decisions/projections/topics.js';
@@ -111,20 +110,17 @@ class Told {
 
   /** Answers from index ranges, as a question does. */
   answer(scope: Record<string, string>, asOfMs: number, known: Known) {
-    const found = claimsForQuestion(this.db, 'w', TOPIC, asOfMs, known);
-    const inForce = found.filter((c) => asOfMs < (validity(c, known)?.endMs ?? -Infinity));
-    const ids = inForce.map((c) => c.decision_id);
+    const topic = topicAsOf(this.db, 'w', TOPIC, asOfMs, known);
+    const ids = topic.inForce.map((c) => c.decision_id);
     const conflicts = conflictsFor(this.db, 'w', TOPIC, ids, known);
-    return resolve({ claims: found, conflicts, scope, asOfMs, known, ...this.rules });
+    return resolve({ topic, conflicts, scope, known, ...this.rules });
   }
 
   /** Answers from everything there is. */
   whole(scope: Record<string, string>, asOfMs: number, known: Known) {
-    const everything = {
-      claims: this.all<ClaimView>('claim'),
-      conflicts: this.all<ConflictView>('conflict'),
-    };
-    return resolve({ ...everything, scope, asOfMs, known, ...this.rules });
+    const topic = topicAt(this.all<ClaimView>('claim'), asOfMs, known);
+    const conflicts = this.all<ConflictView>('conflict');
+    return resolve({ topic, conflicts, scope, known, ...this.rules });
   }
 }
 

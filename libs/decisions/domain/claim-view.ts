@@ -85,10 +85,11 @@ export function isOpen(conflict: ConflictView, known: Known): boolean {
 /** Valid interval of an approved claim as far as known; undefined where the approval is not. */
 export function validity(claim: ClaimView, known: Known): Validity | undefined {
   if (!claim.approval || !seen(claim.approval, known)) return undefined;
-  const { startMs, endMs } = claim.approval;
-  const ends = claim.ends.filter((e) => seen(e, known)).map((e) => e.fromMs);
+  const { startMs } = claim.approval;
+  let { endMs } = claim.approval;
+  for (const end of claim.ends) if (seen(end, known)) endMs = Math.min(endMs, end.fromMs);
   // Ended from before it began, it never held: its interval is empty, at its start.
-  return { startMs, endMs: Math.max(startMs, Math.min(endMs, ...ends)) };
+  return { startMs, endMs: Math.max(startMs, endMs) };
 }
 
 /** False for what never held as far as anybody ever knew: ended by its own approval for all of its time. */

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { FOREVER } from '#kernel/time.js';
 import { compareScopes, covers } from './claim.js';
 import type { ClaimView } from './claim-view.js';
-import { resolve, type Question } from './resolver.js';
+import { resolve, topicAt, type Question } from './resolver.js';
 
 const ALL = { position: Infinity, ms: Infinity };
 const at = (date: string): number => Date.parse(date);
@@ -47,15 +47,14 @@ function candidate(id: string): ClaimView {
   return rest;
 }
 
-function ask(claims: ClaimView[], more: Partial<Question> = {}) {
-  return resolve({
-    claims,
-    conflicts: [],
-    scope: undefined,
-    asOfMs: at('2026-06-01'),
-    known: ALL,
-    ...more,
-  });
+interface Asked extends Partial<Omit<Question, 'topic'>> {
+  asOfMs?: number;
+}
+
+function ask(claims: ClaimView[], { asOfMs = at('2026-06-01'), ...more }: Asked = {}) {
+  const { known = ALL } = more;
+  const topic = topicAt(claims, asOfMs, known);
+  return resolve({ topic, conflicts: [], scope: undefined, known, ...more });
 }
 
 const A = view('A', {

@@ -25,14 +25,47 @@ export interface Resolution {
   alternatives: ClaimView[];
   conflicts: ConflictView[];
   /** Decisions that were in force and no longer are, latest first. */
-  history: ClaimView[];
+  history: readonly ClaimView[];
+}
+
+/** A topic at one moment of valid time, as far as was known. */
+export interface TopicAt {
+  /** Whatever was proposed by then. */
+  claims: readonly ClaimView[];
+  /** Decisions in force, in the order of their approval. */
+  inForce: readonly ClaimView[];
+  /** Decisions that were in force and no longer are, latest first. */
+  history: readonly ClaimView[];
+}
+
+export function topicAt(all: readonly ClaimView[], asOfMs: number, known: Known): TopicAt {
+  const claims = all.filter((c) => seen(c.proposed, known));
+  const timed = claims.flatMap((claim) => {
+    const interval = validity(claim, known);
+    return interval ? [{ claim, ...interval }] : [];
+  });
+  return {
+    claims,
+    inForce: timed
+      .filter(({ startMs, endMs }) => startMs <= asOfMs && asOfMs < endMs)
+      .map(({ claim }) => claim)
+      .sort(byApproval),
+    history: timed
+      .filter(({ claim, endMs }) => endMs <= asOfMs && everHeld(claim))
+      .sort((a, b) => b.endMs - a.endMs || byApproval(b.claim, a.claim))
+      .map(({ claim }) => claim),
+  };
+}
+
+function byApproval(a: ClaimView, b: ClaimView): number {
+  return (a.approval?.position ?? 0) - (b.approval?.position ?? 0);
 }
 
 export interface Question {
-  claims: readonly ClaimView[];
+  /** At the time that is asked about, as far as `known` reaches. */
+  topic: TopicAt;
   conflicts: readonly ConflictView[];
   scope: Scope | undefined;
-  asOfMs: number;
   known: Known;
   /** Default: no dimension has a hierarchy. */
   isWithin?: IsWithin;
@@ -45,20 +78,18 @@ export interface Question {
  * Never ranks two heads: where decisions of different meaning hold and none is a strict exception to the other, it says so.
  */
 export function resolve(question: Question): Resolution {
-  const { known, isWithin = FLAT } = question;
-  const claims = question.claims.filter((c) => seen(c.proposed, known));
-  const inForce = claims.filter((c) => holds(c, question)).sort(byApproval);
-  const applicable = inForce.filter((c) => covers(c.scope, question.scope ?? {}, isWithin));
+  const { topic, known, isWithin = FLAT } = question;
+  const applicable = topic.inForce.filter((c) => covers(c.scope, question.scope ?? {}, isWithin));
   const narrowest = applicable.filter(
     (c) =>
       !applicable.some((other) => compareScopes(other.scope, c.scope, isWithin) === 'narrower'),
   );
   const rest = {
     conflicts: question.conflicts.filter((c) => isOpen(c, known)),
-    history: historyOf(claims, question),
+    history: topic.history,
   };
   const [first, ...others] = narrowest;
-  if (!first) return { ...nothing(claims, inForce, question), ...rest };
+  if (!first) return { ...nothing(question), ...rest };
   const compatible = compatiblePairs(question);
   const contradicting = pairsOf(narrowest.map((c) => c.decision_id)).some(
     ([a, b]) => !compatible.has(pairOf(a, b)) && differ(narrowest, a, b, question),
@@ -71,10 +102,6 @@ export function resolve(question: Question): Resolution {
       ...rest,
     };
   return { ...together([first, ...others], question), ...rest };
-}
-
-function byApproval(a: ClaimView, b: ClaimView): number {
-  return (a.approval?.position ?? 0) - (b.approval?.position ?? 0);
 }
 
 /** Of what cannot be read any more the conflicts tell that were opened while it could: an erasure changes nothing that stands. */
@@ -133,31 +160,11 @@ function supports(claim: ClaimView, { known, verifies = () => true }: Question):
   return evidenceOf(claim, known).filter((e) => verifies(e)).length;
 }
 
-function holds(claim: ClaimView, { asOfMs, known }: Question): boolean {
-  const interval = validity(claim, known);
-  return interval !== undefined && interval.startMs <= asOfMs && asOfMs < interval.endMs;
-}
-
-function historyOf(claims: readonly ClaimView[], { asOfMs, known }: Question): ClaimView[] {
-  return claims
-    .map((claim) => ({ claim, interval: validity(claim, known) }))
-    .filter(({ claim, interval }) => interval && interval.endMs <= asOfMs && everHeld(claim))
-    .sort(
-      (a, b) =>
-        (b.interval?.endMs ?? 0) - (a.interval?.endMs ?? 0) ||
-        (b.claim.approval?.position ?? 0) - (a.claim.approval?.position ?? 0),
-    )
-    .map(({ claim }) => claim);
-}
-
 type Nothing = Pick<Resolution, 'state' | 'reason' | 'alternatives'>;
 
 /** No decision applies: the most telling fact becomes the reason. */
-function nothing(
-  claims: readonly ClaimView[],
-  inForce: readonly ClaimView[],
-  question: Question,
-): Nothing {
+function nothing(question: Question): Nothing {
+  const { claims, inForce, history } = question.topic;
   if (inForce.length > 0)
     return {
       state: 'insufficient_evidence',
@@ -166,7 +173,7 @@ function nothing(
         : 'Decisions are in force for particular scopes only; ask with a scope.',
       alternatives: [...inForce],
     };
-  const lapsed = historyOf(claims, question)[0];
+  const [lapsed] = history;
   if (lapsed)
     return {
       state: 'insufficient_evidence',

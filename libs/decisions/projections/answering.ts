@@ -4,9 +4,9 @@ import { isoMs, whenMs } from '#kernel/time.js';
 import type { Reads } from '#projections/read-database.js';
 import type { Answer, ReadAxes, ResolveInput } from '../contract.js';
 import { declaredNear } from '../domain/declared-near.js';
-import { evidenceOf, validity, type Known } from '../domain/claim-view.js';
+import { evidenceOf, type Known } from '../domain/claim-view.js';
 import { resolve, type State } from '../domain/resolver.js';
-import { HISTORY_MAX, claimsForQuestion, conflictsFor } from './claim-queries.js';
+import { HISTORY_MAX, conflictsFor, topicAsOf } from './claim-queries.js';
 import { wholeAppends } from './knowledge.js';
 import { ontologyAt, type OntologyView } from './ontology-queries.js';
 import type { Found } from './search-engine.js';
@@ -171,19 +171,17 @@ function resolved(
 ): Body {
   const { asOfMs, known, nameOf } = axes;
   const sources = new Sources(reads, workspace);
-  const claims = claimsForQuestion(reads, workspace, topic.topic, asOfMs, known);
-  const inForce = claims.filter((c) => asOfMs < (validity(c, known)?.endMs ?? -Infinity));
+  const at = topicAsOf(reads, workspace, topic.topic, asOfMs, known);
   const resolution = resolve({
-    claims,
+    topic: at,
     conflicts: conflictsFor(
       reads,
       workspace,
       topic.topic,
-      inForce.map((c) => c.decision_id),
+      at.inForce.map((c) => c.decision_id),
       known,
     ),
     scope,
-    asOfMs,
     known,
     isWithin: axes.ontology.isWithin,
     verifies: sources.verifies,

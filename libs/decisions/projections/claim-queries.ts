@@ -2,9 +2,11 @@ import { ERASED } from '#kernel/sealing.js';
 import type { Param, Reads } from '#projections/read-database.js';
 import { erasedOf } from '#sources/index.js';
 import { openerOf, topicOf } from '../domain/claim.js';
-import type { ClaimView, ConflictView, Known } from '../domain/claim-view.js';
-import type { Tally } from './claims.js';
+import { validity, type ClaimView, type ConflictView, type Known } from '../domain/claim-view.js';
+import { topicAt, type TopicAt } from '../domain/resolver.js';
+import { claims as claimModel, type Tally } from './claims.js';
 import { forksAround, knownPosition } from './knowledge.js';
+import { LATEST } from './ontology-queries.js';
 import { homeOf, linesOf } from './topics.js';
 
 export function claimTally(reads: Reads, workspace: string): Record<Tally, number> {
@@ -31,19 +33,61 @@ export const HISTORY_MAX = 20;
 /** How many candidates, and how many conflicts beside those of the decisions in force, are looked at for an answer. */
 const LOOKED_AT = 50;
 
-/** The claims that can matter to a question about one topic, and about those that were merged into it as far as was known. */
-export function claimsForQuestion(
+/** What can matter to a question about one topic, and about those that were merged into it as far as was known. */
+export function topicAsOf(
   reads: Reads,
   workspace: string,
   topic: string,
   asOfMs: number,
   known: Known,
-): ClaimView[] {
+): TopicAt {
   const lines = linesOf(reads, workspace, topic, known);
+  if (lines.length === 1 && !isPast(known)) return topicNow(reads, workspace, topic, asOfMs);
   const claims = lines.flatMap((line) => claimsOfLine(reads, workspace, line, asOfMs, known));
   for (const claim of claims) claim.topic = topic;
-  return claims;
+  return topicAt(claims, asOfMs, known);
 }
+
+function isPast(known: Known): boolean {
+  return known.position < Infinity || known.ms < Infinity;
+}
+
+/** As far as is known now: the same from `fromMs` until something of the topic begins or ends. */
+interface Lasting {
+  topic: TopicAt;
+  fromMs: number;
+  untilMs: number;
+  /** Words of it are gone: which erasure took them is read each time. */
+  isErased: boolean;
+}
+
+function topicNow(reads: Reads, workspace: string, topic: string, asOfMs: number): TopicAt {
+  const lasting = (): Lasting => {
+    const claims = claimsOfLine(reads, workspace, topic, asOfMs, LATEST);
+    const ends = claims.map((claim) => validity(claim, LATEST)?.endMs ?? Infinity);
+    const next = reads.get(
+      `${held('min(start_ms) AS ms', 'claim_validity')} AND end_ms > ? AND start_ms > ?`,
+      workspace,
+      topic,
+      asOfMs,
+      asOfMs,
+    );
+    const changes = [(next?.['ms'] ?? Infinity) as number, ...ends].filter((ms) => asOfMs < ms);
+    return {
+      topic: topicAt(claims, asOfMs, LATEST),
+      fromMs: asOfMs,
+      untilMs: Math.min(...changes),
+      isErased: claims.some(({ statement }) => statement === ERASED),
+    };
+  };
+  const serves = ({ fromMs, untilMs, isErased }: Lasting): boolean =>
+    fromMs <= asOfMs && asOfMs < untilMs && !isErased;
+  return reads.memo(claimModel, `${workspace} ${topic}`, lasting, serves).topic;
+}
+
+// The planner has no statistics: each query names its index.
+const held = (columns: string, index: string): string =>
+  `SELECT ${columns} FROM claim INDEXED BY ${index} WHERE workspace = ? AND topic = ? AND held = 1`;
 
 /**
  * Of one topic by itself: those that hold at `asOfMs` as far as known, the last ended ones, one that
@@ -56,7 +100,7 @@ function claimsOfLine(
   asOfMs: number,
   known: Known,
 ): ClaimView[] {
-  const past = known.position < Infinity || known.ms < Infinity;
+  const past = isPast(known);
   const at = past ? knownPosition(reads, workspace, known) : Number.MAX_SAFE_INTEGER;
   const found = new Map<string, ClaimView>();
   const take = (sql: string, ...params: Param[]): void => {
@@ -65,10 +109,7 @@ function claimsOfLine(
       found.set(claim.decision_id, claim);
     }
   };
-  // The planner has no statistics: each query names its index.
-  const held = (index: string): string =>
-    `SELECT body FROM claim INDEXED BY ${index} WHERE workspace = ? AND topic = ? AND held = 1`;
-  const [valid, approved] = [held('claim_validity'), held('claim_approved')];
+  const [valid, approved] = [held('body', 'claim_validity'), held('body', 'claim_approved')];
   take(`${valid} AND end_ms > ? AND start_ms <= ? AND +approved_position <= ?`, asOfMs, asOfMs, at);
   if (past) {
     for (const claim of endedSince(reads, workspace, topic, at, asOfMs))
@@ -169,7 +210,11 @@ function conflictsOfLine(
 /** Most workspaces never had one; then nobody looks for them. */
 function hasConflicts(reads: Reads, workspace: string): boolean {
   const sql = 'SELECT 1 AS found FROM conflict WHERE workspace = ? LIMIT 1';
-  return reads.memo(`conflicts ${workspace}`, () => reads.get(sql, workspace) !== undefined);
+  return reads.memo(
+    claimModel,
+    `conflicts ${workspace}`,
+    () => reads.get(sql, workspace) !== undefined,
+  );
 }
 
 /** One claim, wherever it stands; `topic` serves where its id does not say. */

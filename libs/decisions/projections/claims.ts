@@ -10,18 +10,19 @@ import { forkOf } from './knowledge.js';
 /**
  * Claims and conflicts of every topic, each with all that happened to it: what the resolver works on.
  * `end_ms` is the present end of validity, so that the heads of a topic are one short index range however long its history is.
+ * Rows are long: with the position as their key they stand one behind the other, and what is sought goes through short indexes.
  * `held`: 1 for a claim that was in force at some time, as far as anybody ever knew. `ended_position`: its last end was recorded there;
  * `fork` places the stretch of the log from its approval to that end (`knowledge.ts`).
  */
 export const claims = projection(
   'claims',
-  3,
+  4,
   {
     claim: `CREATE TABLE claim (
       workspace TEXT NOT NULL, topic TEXT NOT NULL, id TEXT NOT NULL,
       state TEXT NOT NULL, held INTEGER NOT NULL, approved_position INTEGER, start_ms INTEGER, end_ms INTEGER,
-      ended_position INTEGER, fork INTEGER, position INTEGER NOT NULL, body TEXT NOT NULL,
-      PRIMARY KEY (workspace, topic, id)) WITHOUT ROWID;
+      ended_position INTEGER, fork INTEGER, position INTEGER PRIMARY KEY, body TEXT NOT NULL);
+      CREATE UNIQUE INDEX claim_id ON claim (workspace, topic, id);
       CREATE INDEX claim_validity ON claim (workspace, topic, end_ms, start_ms) WHERE held = 1;
       CREATE INDEX claim_approved ON claim (workspace, topic, approved_position) WHERE held = 1;
       CREATE INDEX claim_before ON claim (workspace, topic, fork, ended_position) WHERE fork IS NOT NULL;
@@ -30,8 +31,8 @@ export const claims = projection(
       CREATE INDEX claim_candidate ON claim (workspace, topic, position) WHERE state = 'candidate'`,
     conflict: `CREATE TABLE conflict (
       workspace TEXT NOT NULL, topic TEXT NOT NULL, id TEXT NOT NULL, status TEXT NOT NULL,
-      position INTEGER NOT NULL, body TEXT NOT NULL,
-      PRIMARY KEY (workspace, topic, id)) WITHOUT ROWID;
+      position INTEGER PRIMARY KEY, body TEXT NOT NULL);
+      CREATE UNIQUE INDEX conflict_id ON conflict (workspace, topic, id);
       CREATE INDEX conflict_order ON conflict (workspace, position, id);
       CREATE INDEX conflict_topic ON conflict (workspace, topic, position, id);
       CREATE INDEX conflict_open ON conflict (workspace, topic, position, id) WHERE status = 'open';

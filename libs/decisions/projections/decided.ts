@@ -33,12 +33,10 @@ export const decided = projection(
       tables.run('INSERT OR REPLACE INTO decided_candidate VALUES (?, ?, ?)', ...row);
     },
     DecisionApproved(tables, { decision_id: id }, meta) {
-      const known = tables.get(
-        'DELETE FROM decided_candidate WHERE workspace = ? AND id = ? RETURNING at_ms',
-        meta.workspace,
-        id,
-      );
-      const at = (known?.['at_ms'] as number | undefined) ?? meta.recordedMs;
+      const where = 'FROM decided_candidate WHERE workspace = ? AND id = ?';
+      const known = tables.get(`SELECT at_ms ${where}`, meta.workspace, id);
+      if (known) tables.run(`DELETE ${where}`, meta.workspace, id);
+      const at = (known?.['at_ms'] ?? meta.recordedMs) as number;
       tables.run('INSERT OR IGNORE INTO decided VALUES (?, ?, ?)', meta.workspace, at, id);
     },
   }),

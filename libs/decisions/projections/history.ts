@@ -5,7 +5,7 @@ import { covers } from '../domain/claim.js';
 import { validity, type ClaimView } from '../domain/claim-view.js';
 import { declaredNear } from '../domain/declared-near.js';
 import { axesOf, type Axes } from './answering.js';
-import { claimsForQuestion } from './claim-queries.js';
+import { topicAsOf } from './claim-queries.js';
 import { isDecidedIn, windowOf, windowView } from './decided.js';
 import type { Found } from './search-engine.js';
 import { namesakes, NOTHING_FOUND, suggestions } from './suggestions.js';
@@ -37,7 +37,7 @@ export function history(
       position,
       near(reads, workspace, input.topic, named, found, axes),
     );
-  const claims = claimsForQuestion(reads, workspace, topic.topic, axes.asOfMs, axes.known);
+  const { claims } = topicAsOf(reads, workspace, topic.topic, axes.asOfMs, axes.known);
   const holds = (claim: ClaimView): boolean => {
     const interval = validity(claim, axes.known);
     return (

@@ -6,6 +6,7 @@ import { EMPTY } from '../domain/ontology-content.js';
 import { valueNamed } from '../domain/ontology-operations.js';
 import type { AuthorityRule, OntologyContent, Succession } from '../domain/ontology.events.js';
 import type { Known } from '../domain/claim-view.js';
+import { ontology } from './ontology.js';
 
 /** What a version of the ontology means for decisions. */
 export interface OntologyView {
@@ -42,7 +43,7 @@ const NONE = viewOf(0, EMPTY);
 export function ontologyAt(reads: Reads, workspace: string, known: Known = LATEST): OntologyView {
   const isPast = known.position < Infinity || known.ms < Infinity;
   if (isPast) return readOntology(reads, workspace, known);
-  return reads.memo(`ontology ${workspace}`, () => readOntology(reads, workspace, known));
+  return reads.memo(ontology, workspace, () => readOntology(reads, workspace, known));
 }
 
 function readOntology(reads: Reads, workspace: string, known: Known): OntologyView {

@@ -14,14 +14,14 @@ export type AwaitingReview = ReturnType<typeof when>;
 const TABLES = {
   pending: `CREATE TABLE pending (
       workspace TEXT NOT NULL, id TEXT NOT NULL, kind TEXT NOT NULL, topic TEXT NOT NULL, position INTEGER NOT NULL,
-      body TEXT NOT NULL, PRIMARY KEY (workspace, id)) WITHOUT ROWID;
+      body TEXT NOT NULL, PRIMARY KEY (workspace, id));
       CREATE INDEX pending_order ON pending (workspace, position);
       CREATE INDEX pending_topic ON pending (workspace, topic, position)`,
 };
 
 /** Candidates, open conflicts, ontology proposals and what `others` add: all that waits for a reviewer, in the order of its arrival. */
 export function reviewQueue(others: readonly AwaitingReview[]): Projection {
-  return projection('review_queue', 3, TABLES, ofTopics, ofOntologies, ...others);
+  return projection('review_queue', 4, TABLES, ofTopics, ofOntologies, ...others);
 }
 
 const ofTopics = when(topicCodec, {

@@ -3,7 +3,7 @@ import { sourceRecorded, sourceView } from '#sources/index.js';
 import type { Answer, CandidateExcerpt, CandidateTopic } from '../contract.js';
 import { validity, type ClaimView, type Known } from '../domain/claim-view.js';
 import type { DeclaredNear } from '../domain/declared-near.js';
-import { claimById, claimsForQuestion } from './claim-queries.js';
+import { claimById, topicAsOf } from './claim-queries.js';
 import type { Found, NearPassage } from './search-engine.js';
 import { homeOf, topicById, type TopicName } from './topics.js';
 
@@ -74,7 +74,7 @@ function candidateTopic(
 ): CandidateTopic[] {
   const topic = topicById(reads, workspace, id, moment.known);
   if (!topic) return [];
-  const claims = claimsForQuestion(reads, workspace, id, moment.asOfMs, moment.known);
+  const { claims } = topicAsOf(reads, workspace, id, moment.asOfMs, moment.known);
   return [{ ...topic, state: topicState(claims, moment) }];
 }
 

@@ -21,17 +21,17 @@ interface Moment {
 /** Everything that happened in a topic, in the order of recording. */
 export const timeline = projection(
   'timeline',
-  3,
+  4,
   {
     // `append`: position of the first event of the append that the entry came with.
     timeline: `CREATE TABLE timeline (
-      workspace TEXT NOT NULL, topic TEXT NOT NULL, position INTEGER NOT NULL, append INTEGER NOT NULL,
-      recorded_ms INTEGER NOT NULL, recorded_at TEXT NOT NULL, actor TEXT NOT NULL, decision TEXT NOT NULL, body TEXT NOT NULL,
-      PRIMARY KEY (workspace, topic, position)) WITHOUT ROWID;
+      position INTEGER PRIMARY KEY, workspace TEXT NOT NULL, topic TEXT NOT NULL, append INTEGER NOT NULL,
+      recorded_ms INTEGER NOT NULL, recorded_at TEXT NOT NULL, actor TEXT NOT NULL, decision TEXT NOT NULL, body TEXT NOT NULL);
+      CREATE INDEX timeline_topic ON timeline (workspace, topic, position);
       CREATE INDEX timeline_order ON timeline (workspace, position, append, recorded_ms)`,
+    // The append that was read last: its events are neighbours in the log. One row.
     topic_append: `CREATE TABLE topic_append (
-      workspace TEXT NOT NULL, topic TEXT NOT NULL, causation TEXT NOT NULL, revision INTEGER NOT NULL, first INTEGER NOT NULL,
-      PRIMARY KEY (workspace, topic)) WITHOUT ROWID`,
+      one INTEGER PRIMARY KEY, stream TEXT NOT NULL, causation TEXT NOT NULL, revision INTEGER NOT NULL, first INTEGER NOT NULL)`,
   },
   when(topicCodec, {
     TopicOpened(tables, _data, meta) {
@@ -95,17 +95,20 @@ const topicOf = (meta: Meta): string => meta.stream.slice(`topic-${meta.workspac
 /** Position of the first event of this event's append. */
 function appendOf(tables: Writes, meta: Meta): number {
   const row = tables.get(
-    `INSERT INTO topic_append VALUES (?, ?, ?, ?, ?) ON CONFLICT (workspace, topic) DO UPDATE SET
-       first = iif(causation = excluded.causation AND revision = excluded.revision - 1, first, excluded.first),
-       causation = excluded.causation, revision = excluded.revision
-     RETURNING first`,
-    meta.workspace,
-    topicOf(meta),
+    'SELECT first FROM topic_append WHERE stream = ? AND causation = ? AND revision = ?',
+    meta.stream,
+    meta.causation,
+    meta.revision - 1,
+  );
+  const first = (row?.['first'] ?? meta.position) as number;
+  tables.run(
+    'INSERT OR REPLACE INTO topic_append VALUES (1, ?, ?, ?, ?)',
+    meta.stream,
     meta.causation,
     meta.revision,
-    meta.position,
+    first,
   );
-  return row?.['first'] as number;
+  return first;
 }
 
 function add(tables: Writes, meta: Meta, moment: Moment): void {
@@ -113,10 +116,10 @@ function add(tables: Writes, meta: Meta, moment: Moment): void {
   const decision = openerOf(moment.id);
   tables.run(
     'INSERT INTO timeline VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
+    meta.position,
     meta.workspace,
     // The topic it began in, also after that one was merged: as in `claims`.
     lineOf(decision) ?? topicOf(meta),
-    meta.position,
     appendOf(tables, meta),
     meta.recordedMs,
     meta.recordedAt,

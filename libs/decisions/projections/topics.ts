@@ -4,6 +4,7 @@ import type { Reads, Writes } from '#projections/read-database.js';
 import { isUnassigned } from '../domain/ingestion-plan.js';
 import type { Known } from '../domain/claim-view.js';
 import { topicCodec } from '../domain/topic.events.js';
+import { ontology } from './ontology.js';
 import { LATEST, limitsOf } from './ontology-queries.js';
 
 /** Topics that records opened, by id, name and alias, and which of them were joined. The names of declared ones are in `ontology`. */
@@ -127,7 +128,8 @@ export function topicsNamed(
 /** Most workspaces have nothing in these tables; then no query looks there. */
 function hasAny(reads: Reads, workspace: string, table: 'ontology_name' | 'topic_merge'): boolean {
   const sql = `SELECT 1 AS found FROM ${table} WHERE workspace = ? LIMIT 1`;
-  return reads.memo(`${table} ${workspace}`, () => reads.get(sql, workspace) !== undefined);
+  const model = table === 'topic_merge' ? topics : ontology;
+  return reads.memo(model, `${table} ${workspace}`, () => reads.get(sql, workspace) !== undefined);
 }
 
 /** While a merge is approved and not yet done, the name of the one topic is declared for the other already: it still means the one. */

@@ -19,8 +19,20 @@ import type { OntologyView } from './ontology-queries.js';
 /** Display name of an approver; undefined where names are not shown or the principal has none. */
 export type NameOf = (principal: string) => string | undefined;
 
-/** An approved claim as answers show it, ended or not as far as was known. */
+/** As far as is known now. Claims that are kept in memory are shown again and again. */
+const shown = new WeakMap<ClaimView, DecisionView>();
+
+/** An approved claim as answers show it, ended or not as far as was known. Nobody may change it. */
 export function decisionView(claim: ClaimView, known: Known, nameOf: NameOf): DecisionView {
+  if (known.position < Infinity || known.ms < Infinity) return viewOf(claim, known, nameOf);
+  const before = shown.get(claim);
+  if (before?.approved_by.every(({ principal, name }) => nameOf(principal) === name)) return before;
+  const view = viewOf(claim, known, nameOf);
+  shown.set(claim, view);
+  return view;
+}
+
+function viewOf(claim: ClaimView, known: Known, nameOf: NameOf): DecisionView {
   const { approval } = claim;
   if (!approval) throw new Error(`${claim.decision_id} is not approved`);
   const approver = ({ by: principal, at }: { by: string; at: string }) => {

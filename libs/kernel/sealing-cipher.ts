@@ -1,4 +1,11 @@
-import { createCipheriv, createDecipheriv, createHash, hash } from 'node:crypto';
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHash,
+  createSecretKey,
+  hash,
+  type KeyObject,
+} from 'node:crypto';
 
 export const [IV_BYTES, TAG_BYTES] = [12, 16];
 
@@ -26,14 +33,27 @@ export function combined(ids: readonly string[], keyOf: KeyOf): ReturnType<KeyOf
   return new Uint8Array(all.digest());
 }
 
+/** As long as the bytes are held: to import them for every text costs more than the cipher. */
+const imported = new WeakMap<Uint8Array, KeyObject>();
+
+function keyObjectOf(bytes: Uint8Array): KeyObject {
+  let key = imported.get(bytes);
+  if (!key) {
+    key = createSecretKey(bytes);
+    imported.set(bytes, key);
+  }
+  return key;
+}
+
 export function encrypt(
   key: Uint8Array,
   place: Place,
   plain: Uint8Array,
 ): { iv: Buffer; sealed: Buffer } {
   const aad = Buffer.from(JSON.stringify([place.workspace, place.of, place.field]));
-  const iv = hash('sha256', Buffer.concat([key, aad, plain]), 'buffer').subarray(0, IV_BYTES);
-  const cipher = createCipheriv('aes-256-gcm', key, iv).setAAD(aad);
+  const digest = hash('sha256', Buffer.concat([key, aad, plain]), 'hex');
+  const iv = Buffer.from(digest.slice(0, 2 * IV_BYTES), 'hex');
+  const cipher = createCipheriv('aes-256-gcm', keyObjectOf(key), iv).setAAD(aad);
   const sealed = Buffer.concat([cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
   return { iv, sealed };
 }
@@ -48,7 +68,9 @@ export function decrypt(
   if (sealed.length < TAG_BYTES || iv.length !== IV_BYTES) return undefined;
   const aad = Buffer.from(JSON.stringify([place.workspace, place.of, place.field]));
   const end = sealed.length - TAG_BYTES;
-  const decipher = createDecipheriv('aes-256-gcm', key, iv, { authTagLength: TAG_BYTES });
+  const decipher = createDecipheriv('aes-256-gcm', keyObjectOf(key), iv, {
+    authTagLength: TAG_BYTES,
+  });
   decipher.setAAD(aad).setAuthTag(sealed.subarray(end));
   try {
     return Buffer.concat([decipher.update(sealed.subarray(0, end)), decipher.final()]);

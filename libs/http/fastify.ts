@@ -23,6 +23,14 @@ export function parseBodies(fastify: FastifyInstance): void {
   );
 }
 
+/** A part of the server with parsers and hooks of its own. Without a name Fastify looks for one among all modules that are loaded. */
+export function part(
+  name: string,
+  open: (scope: FastifyInstance) => Promise<void>,
+): (scope: FastifyInstance) => Promise<void> {
+  return Object.assign(open, { [Symbol.for('fastify.display-name')]: name });
+}
+
 function brokenUtf8(): Refusal {
   return new Refusal('invalid', 'invalid_encoding', 'the body is not UTF-8', {
     issues: [{ path: '', problem: 'holds bytes that are no UTF-8' }],

@@ -1,5 +1,6 @@
+import { createRequire } from 'node:module';
 import { fromMarkdown } from 'mdast-util-from-markdown';
-import { parse as parseYaml } from 'yaml';
+import type * as Yaml from 'yaml';
 
 /** A link within a block: `[from, to)` of the block's plain text. `href` is the target as written, definitions followed. */
 export interface TextLink {
@@ -225,7 +226,8 @@ function frontMatterOf(source: string): { rest: string; values: Map<string, read
 function frontMatterValues(yaml: string): Map<string, readonly string[]> | undefined {
   let read: unknown;
   try {
-    read = parseYaml(yaml, { logLevel: 'error', mapAsMap: true, schema: 'failsafe' });
+    const { parse } = createRequire(import.meta.url)('yaml') as typeof Yaml;
+    read = parse(yaml, { logLevel: 'error', mapAsMap: true, schema: 'failsafe' });
   } catch {
     // People write `title: ADR 5: Use x`, which YAML refuses; the lines still say what they say.
     const lines = yaml.matchAll(/^([A-Za-z][\w -]*):[ \t]*(["']?)(\S.*)\2[ \t]*$/gm);

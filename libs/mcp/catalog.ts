@@ -60,7 +60,13 @@ function toolsetsKey({ toolsets }: Viewer): string {
 
 function viewOf(sorted: readonly Tool[], viewer: Viewer): View {
   const seen = sorted.filter((tool) => isVisible(tool, viewer));
-  return { list: seen.map(listed), byName: new Map(seen.map((tool) => [tool.name, tool])) };
+  let list: readonly ListedTool[] | undefined;
+  return {
+    get list() {
+      return (list ??= seen.map(listed));
+    },
+    byName: new Map(seen.map((tool) => [tool.name, tool])),
+  };
 }
 
 function assertServable(tool: Tool, next: Tool | undefined, room: number): void {

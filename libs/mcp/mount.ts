@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import '#http/caller.js';
+import { part } from '#http/fastify.js';
 import type { Caller } from '#kernel/context.js';
 import { Refusal } from '#kernel/refusal.js';
 import type { McpEdge } from './edge.js';
@@ -17,19 +18,21 @@ export async function mountMcp(
   edge: McpEdge,
   authenticate?: (bearer: string) => Promise<Caller | undefined>,
 ): Promise<void> {
-  await fastify.register(async (scope) => {
-    // The edge reads bytes: another parser would round numbers before anyone could see it.
-    scope.removeAllContentTypeParsers();
-    scope.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => {
-      done(null, body);
-    });
-    scope.route({
-      method: ['POST', 'GET', 'DELETE'],
-      url: '/mcp',
-      handler: (request, reply) =>
-        hand(edge, request, reply, authenticate && holding(request, authenticate)),
-    });
-  });
+  await fastify.register(
+    part('mcp', async (scope) => {
+      // The edge reads bytes: another parser would round numbers before anyone could see it.
+      scope.removeAllContentTypeParsers();
+      scope.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => {
+        done(null, body);
+      });
+      scope.route({
+        method: ['POST', 'GET', 'DELETE'],
+        url: '/mcp',
+        handler: (request, reply) =>
+          hand(edge, request, reply, authenticate && holding(request, authenticate)),
+      });
+    }),
+  );
 }
 
 async function hand(

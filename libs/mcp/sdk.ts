@@ -69,7 +69,7 @@ export function sdkServer(served: Served, originOf: (context: ServerContext) => 
     inputRequired: { roundTimeoutMs: STATE_LIVES_MS, maxRounds: MAX_ROUNDS },
   });
   server.setRequestHandler('tools/list', (_request, context): ListToolsResult => {
-    // The SDK types a schema as mutable JSON; ours are read-only and checked at start.
+    // The SDK types a schema as mutable JSON; ours are read-only and checked for what they may hold.
     return {
       tools: served.catalog.list(originOf(context).caller) as unknown as ListToolsResult['tools'],
     };

@@ -62,8 +62,6 @@ export interface Tool {
 }
 
 export function tool<I extends object, O extends object>(d: ToolDeclaration<I, O>): Tool {
-  const input = shapeOf(d.input);
-  const output = shapeOf(d.output);
   return {
     name: d.name,
     title: d.title,
@@ -73,10 +71,16 @@ export function tool<I extends object, O extends object>(d: ToolDeclaration<I, O
     role: d.role,
     hints: { ...d.hints },
     governs: d.governs ?? false,
-    input,
-    output,
+    // Read when they are first asked for: few servers show or run all tools.
+    get input() {
+      return shapeOf(d.input);
+    },
+    get output() {
+      return shapeOf(d.output);
+    },
     interactive: d.run.length > 3,
-    run: async (args, caller, bus, request) => d.run(input.parse(args), caller, bus, request),
+    run: async (args, caller, bus, request) =>
+      d.run(shapeOf(d.input).parse(args), caller, bus, request),
     text: (result) => d.text?.(result as O),
   };
 }

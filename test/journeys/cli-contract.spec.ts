@@ -312,26 +312,38 @@ describe('completion', () => {
         }),
       );
     await bash('-n', file);
-    /** As bash itself calls it: through the function that `complete` names. */
-    const completed = async (...words: string[]): Promise<string[]> => {
-      const line = words.map((word) => `'${word}'`).join(' ');
+    /** As bash itself calls it: through the function that `complete` names. What it offers for each of some lines. */
+    const completed = async (...lines: string[][]): Promise<string[][]> => {
+      const each = lines.map((words) => {
+        const line = words.map((word) => `'${word}'`).join(' ');
+        return `COMP_WORDS=(precedent ${line}); COMP_CWORD=${words.length}; COMPREPLY=(); $f; printf '%s\\n' "\${COMPREPLY[@]}" '='`;
+      });
       const named = "f=$(complete -p precedent | sed 's/.*-F \\([^ ]*\\) .*/\\1/')";
-      const run = `source ${file}; ${named}; COMP_WORDS=(precedent ${line}); COMP_CWORD=${words.length}; $f; printf '%s\\n' "\${COMPREPLY[@]}"`;
-      return (await bash('-c', run)).split('\n').filter((word) => word !== '');
+      const offered = await bash('-c', [`source ${file}`, named, ...each].join('\n'));
+      return offered
+        .split('=\n')
+        .slice(0, -1)
+        .map((part) => part.split('\n').filter((word) => word !== ''));
     };
-    expect(await completed('comp')).toEqual(['completion']);
-    expect(await completed('keys', 'iss')).toEqual(['issue']);
-    expect(await completed('completion', '')).toEqual(
-      expect.arrayContaining(['bash', 'zsh', 'fish']),
+    const [verb, below, choices, option, folder] = await completed(
+      ['comp'],
+      ['keys', 'iss'],
+      ['completion', ''],
+      ['diff', '--val'],
+      ['diff', '--data', ''],
     );
-    expect(await completed('diff', '--val')).toEqual(['--valid']);
+    expect(verb).toEqual(['completion']);
+    expect(below).toEqual(['issue']);
+    expect(choices).toEqual(expect.arrayContaining(['bash', 'zsh', 'fish']));
+    expect(option).toEqual(['--valid']);
     // The shell's own completion of file names takes over.
-    expect(await completed('diff', '--data', '')).toEqual([]);
-    for (const { words, options } of verbs) {
-      expect({ words, offered: await completed(...words, '--') }).toEqual({
+    expect(folder).toEqual([]);
+    const offered = await completed(...verbs.map(({ words }) => [...words, '--']));
+    expect(offered).toHaveLength(verbs.length);
+    for (const [i, { words, options }] of verbs.entries())
+      expect({ words, offered: offered[i] }).toEqual({
         words,
         offered: expect.arrayContaining(options) as unknown as string[],
       });
-    }
   }, 120_000);
 });

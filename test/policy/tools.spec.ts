@@ -1,11 +1,14 @@
 import { basename } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
+import { Ajv } from 'ajv';
+import { Refusal } from '#kernel/refusal.js';
 import type { JsonSchema } from '#kernel/shape.js';
 import { toolFiles } from '../support/tools.js';
 import { MISSION_TOOLS } from './mission-tools.js';
 
 const files = await toolFiles();
 const tools = files.map(({ tool }) => tool);
+const metaSchema = new Ajv();
 const mission = new Map(MISSION_TOOLS.map((tool) => [tool.name, tool]));
 
 describe('tools as a product', () => {
@@ -47,7 +50,11 @@ describe('tools as a product', () => {
         Object.keys(root).filter((keyword) => /^(?:any|one|all)Of$|^not$/.test(keyword)),
       ).toEqual([]);
       expect(flaws(root, '')).toEqual([]);
+      expect(metaSchema.validateSchema(root)).toBe(true);
     }
+    // Servers compile a check when they first need it.
+    expect(() => input.parse(undefined)).toThrow(Refusal);
+    expect(output.misfit(undefined)).toBeDefined();
   });
 
   it.each(tools)('$name says when to use it and when not, within limits', (tool) => {

@@ -1,6 +1,6 @@
 import { Controller, Get, Inject, Res } from '@nestjs/common';
-import { ApiExcludeController } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
+import { Undescribed } from '#http/openapi.js';
 import type { LogStatus } from '#ledger/module.js';
 import type { Lag } from './lag.js';
 
@@ -20,7 +20,7 @@ export interface Health {
 }
 
 /** Open to everyone: says nothing of what the ledger holds. */
-@ApiExcludeController()
+@Undescribed()
 @Controller('health')
 export class HealthController {
   constructor(@Inject(HEALTH) private readonly health: Health) {}

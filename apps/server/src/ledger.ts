@@ -4,10 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { BlobStore, EventStore } from '#event-store/event-store.js';
 import { MemoryStore } from '#event-store/memory.js';
-import { openEventStoreDb } from '#event-store/eventstoredb.js';
 import { Sealing } from '#event-store/sealing.js';
 import { lockLedger, openSqliteStore } from '#event-store/sqlite.js';
-import { SharedKeys } from '#event-store/shared-keys.js';
 import { openKeys } from '#event-store/sqlite-keys.js';
 import { Streams } from '#event-store/streams.js';
 import type { Clock } from '#kernel/context.js';
@@ -101,6 +99,9 @@ async function onCluster(
 ): Promise<Ledger> {
   const lock = lockLedger(dir);
   try {
+    // Its client is large, and most servers have their ledger on the disk.
+    const { openEventStoreDb } = await import('#event-store/eventstoredb.js');
+    const { SharedKeys } = await import('#event-store/shared-keys.js');
     const store = await openEventStoreDb(address, { clock });
     const keys = SharedKeys.open(store.keys, (make) => openKeys(dir, { make }));
     const sealing = new Sealing(keys);

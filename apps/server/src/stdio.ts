@@ -1,4 +1,5 @@
-import { requireRuntime } from './runtime.js';
+import { keepCompiled, requireRuntime } from './runtime.js';
 
 requireRuntime();
+keepCompiled();
 await import('./serve-stdio.js');

@@ -15,7 +15,7 @@ export class AccessController {
   ) {}
 
   @Operation('GET', 'organisation', 'Your organisation and its rules', c.Seen, c.Organisation)
-  organisation(@CallerOf() caller: Caller, @Input(c.Seen) input: c.Seen) {
+  organisation(@CallerOf() caller: Caller, @Input() input: c.Seen) {
     return this.queries.execute(new m.GetOrganisation(caller, input));
   }
 
@@ -26,10 +26,7 @@ export class AccessController {
     c.OrganisationSettingsInput,
     c.Organisation,
   )
-  changeOrganisation(
-    @CallerOf() caller: Caller,
-    @Input(c.OrganisationSettingsInput) input: c.OrganisationSettingsInput,
-  ) {
+  changeOrganisation(@CallerOf() caller: Caller, @Input() input: c.OrganisationSettingsInput) {
     return this.commands.execute(new m.ChangeOrganisation(caller, input));
   }
 
@@ -40,7 +37,7 @@ export class AccessController {
     c.OwnerInput,
     c.Organisation,
   )
-  addOwner(@CallerOf() caller: Caller, @Input(c.OwnerInput) input: c.OwnerInput) {
+  addOwner(@CallerOf() caller: Caller, @Input() input: c.OwnerInput) {
     return this.commands.execute(new m.AddOwner(caller, input));
   }
 
@@ -51,7 +48,7 @@ export class AccessController {
     c.OwnerInput,
     c.Organisation,
   )
-  removeOwner(@CallerOf() caller: Caller, @Input(c.OwnerInput) input: c.OwnerInput) {
+  removeOwner(@CallerOf() caller: Caller, @Input() input: c.OwnerInput) {
     return this.commands.execute(new m.RemoveOwner(caller, input));
   }
 
@@ -62,7 +59,7 @@ export class AccessController {
     c.Paging,
     c.Organisations,
   )
-  organisations(@CallerOf() caller: Caller, @Input(c.Paging) input: c.Paging) {
+  organisations(@CallerOf() caller: Caller, @Input() input: c.Paging) {
     return this.queries.execute(new m.ListOrganisations(caller, input));
   }
 
@@ -74,15 +71,12 @@ export class AccessController {
     c.CreatedOrganisation,
     201,
   )
-  createOrganisation(
-    @CallerOf() caller: Caller,
-    @Input(c.CreateOrganisationInput) input: c.CreateOrganisationInput,
-  ) {
+  createOrganisation(@CallerOf() caller: Caller, @Input() input: c.CreateOrganisationInput) {
     return this.commands.execute(new m.CreateOrganisation(caller, input));
   }
 
   @Operation('GET', 'workspaces', 'Workspaces of your organisation', c.Paging, c.Workspaces)
-  workspaces(@CallerOf() caller: Caller, @Input(c.Paging) input: c.Paging) {
+  workspaces(@CallerOf() caller: Caller, @Input() input: c.Paging) {
     return this.queries.execute(new m.ListWorkspaces(caller, input));
   }
 
@@ -94,15 +88,12 @@ export class AccessController {
     c.CreatedWorkspace,
     201,
   )
-  createWorkspace(
-    @CallerOf() caller: Caller,
-    @Input(c.CreateWorkspaceInput) input: c.CreateWorkspaceInput,
-  ) {
+  createWorkspace(@CallerOf() caller: Caller, @Input() input: c.CreateWorkspaceInput) {
     return this.commands.execute(new m.CreateWorkspace(caller, input));
   }
 
   @Operation('GET', 'workspace/settings', 'Settings of your workspace', c.Seen, c.WorkspaceSettings)
-  workspace(@CallerOf() caller: Caller, @Input(c.Seen) input: c.Seen) {
+  workspace(@CallerOf() caller: Caller, @Input() input: c.Seen) {
     return this.queries.execute(new m.GetWorkspaceSettings(caller, input));
   }
 
@@ -113,15 +104,12 @@ export class AccessController {
     c.WorkspaceSettingsInput,
     c.WorkspaceSettings,
   )
-  changeWorkspace(
-    @CallerOf() caller: Caller,
-    @Input(c.WorkspaceSettingsInput) input: c.WorkspaceSettingsInput,
-  ) {
+  changeWorkspace(@CallerOf() caller: Caller, @Input() input: c.WorkspaceSettingsInput) {
     return this.commands.execute(new m.ChangeWorkspace(caller, input));
   }
 
   @Operation('GET', 'members', 'Members of your workspace', c.MembersInput, c.Members)
-  members(@CallerOf() caller: Caller, @Input(c.MembersInput) input: c.MembersInput) {
+  members(@CallerOf() caller: Caller, @Input() input: c.MembersInput) {
     return this.queries.execute(new m.ListMembers(caller, input));
   }
 
@@ -133,12 +121,12 @@ export class AccessController {
     c.ChangedMember,
     201,
   )
-  addMember(@CallerOf() caller: Caller, @Input(c.AddMemberInput) input: c.AddMemberInput) {
+  addMember(@CallerOf() caller: Caller, @Input() input: c.AddMemberInput) {
     return this.commands.execute(new m.AddMember(caller, input));
   }
 
   @Operation('GET', 'members/:principal', 'One member', c.MemberInput, c.Member)
-  member(@CallerOf() caller: Caller, @Input(c.MemberInput) input: c.MemberInput) {
+  member(@CallerOf() caller: Caller, @Input() input: c.MemberInput) {
     return this.queries.execute(new m.GetMember(caller, input));
   }
 
@@ -149,7 +137,7 @@ export class AccessController {
     c.SetRoleInput,
     c.ChangedMember,
   )
-  setRole(@CallerOf() caller: Caller, @Input(c.SetRoleInput) input: c.SetRoleInput) {
+  setRole(@CallerOf() caller: Caller, @Input() input: c.SetRoleInput) {
     return this.commands.execute(new m.SetMemberRole(caller, input));
   }
 
@@ -160,12 +148,12 @@ export class AccessController {
     c.RemoveMemberInput,
     c.ChangedMember,
   )
-  removeMember(@CallerOf() caller: Caller, @Input(c.RemoveMemberInput) input: c.RemoveMemberInput) {
+  removeMember(@CallerOf() caller: Caller, @Input() input: c.RemoveMemberInput) {
     return this.commands.execute(new m.RemoveMember(caller, input));
   }
 
   @Operation('GET', 'principals', 'Everybody in your organisation', c.Paging, k.Principals)
-  principals(@CallerOf() caller: Caller, @Input(c.Paging) input: c.Paging) {
+  principals(@CallerOf() caller: Caller, @Input() input: c.Paging) {
     return this.queries.execute(new m.ListPrincipals(caller, input));
   }
 
@@ -177,10 +165,7 @@ export class AccessController {
     k.ChangedPrincipal,
     201,
   )
-  register(
-    @CallerOf() caller: Caller,
-    @Input(k.RegisterPrincipalInput) input: k.RegisterPrincipalInput,
-  ) {
+  register(@CallerOf() caller: Caller, @Input() input: k.RegisterPrincipalInput) {
     return this.commands.execute(new m.RegisterPrincipal(caller, input));
   }
 
@@ -191,7 +176,7 @@ export class AccessController {
     k.PrincipalInput,
     k.Principal,
   )
-  principal(@CallerOf() caller: Caller, @Input(k.PrincipalInput) input: k.PrincipalInput) {
+  principal(@CallerOf() caller: Caller, @Input() input: k.PrincipalInput) {
     return this.queries.execute(new m.GetPrincipal(caller, input));
   }
 
@@ -202,7 +187,7 @@ export class AccessController {
     k.DeactivateInput,
     k.ChangedPrincipal,
   )
-  deactivate(@CallerOf() caller: Caller, @Input(k.DeactivateInput) input: k.DeactivateInput) {
+  deactivate(@CallerOf() caller: Caller, @Input() input: k.DeactivateInput) {
     return this.commands.execute(new m.DeactivatePrincipal(caller, input));
   }
 
@@ -213,7 +198,7 @@ export class AccessController {
     k.IdentityInput,
     k.ChangedPrincipal,
   )
-  linkIdentity(@CallerOf() caller: Caller, @Input(k.IdentityInput) input: k.IdentityInput) {
+  linkIdentity(@CallerOf() caller: Caller, @Input() input: k.IdentityInput) {
     return this.commands.execute(new m.LinkIdentity(caller, input));
   }
 
@@ -224,7 +209,7 @@ export class AccessController {
     k.IdentityInput,
     k.ChangedPrincipal,
   )
-  unlinkIdentity(@CallerOf() caller: Caller, @Input(k.IdentityInput) input: k.IdentityInput) {
+  unlinkIdentity(@CallerOf() caller: Caller, @Input() input: k.IdentityInput) {
     return this.commands.execute(new m.UnlinkIdentity(caller, input));
   }
 
@@ -235,7 +220,7 @@ export class AccessController {
     k.CredentialsInput,
     k.Credentials,
   )
-  credentials(@CallerOf() caller: Caller, @Input(k.CredentialsInput) input: k.CredentialsInput) {
+  credentials(@CallerOf() caller: Caller, @Input() input: k.CredentialsInput) {
     return this.queries.execute(new m.ListCredentials(caller, input));
   }
 
@@ -247,12 +232,12 @@ export class AccessController {
     k.ChangedCredential,
     201,
   )
-  issue(@CallerOf() caller: Caller, @Input(k.IssueCredentialInput) input: k.IssueCredentialInput) {
+  issue(@CallerOf() caller: Caller, @Input() input: k.IssueCredentialInput) {
     return this.commands.execute(new m.IssueCredential(caller, input));
   }
 
   @Operation('GET', 'credentials/:short', 'One key', k.CredentialInput, k.Credential)
-  credential(@CallerOf() caller: Caller, @Input(k.CredentialInput) input: k.CredentialInput) {
+  credential(@CallerOf() caller: Caller, @Input() input: k.CredentialInput) {
     return this.queries.execute(new m.GetCredential(caller, input));
   }
 
@@ -263,10 +248,7 @@ export class AccessController {
     k.RerollCredentialInput,
     k.ChangedCredential,
   )
-  reroll(
-    @CallerOf() caller: Caller,
-    @Input(k.RerollCredentialInput) input: k.RerollCredentialInput,
-  ) {
+  reroll(@CallerOf() caller: Caller, @Input() input: k.RerollCredentialInput) {
     return this.commands.execute(new m.RerollCredential(caller, input));
   }
 
@@ -277,10 +259,7 @@ export class AccessController {
     k.RevokeCredentialInput,
     k.ChangedCredential,
   )
-  revoke(
-    @CallerOf() caller: Caller,
-    @Input(k.RevokeCredentialInput) input: k.RevokeCredentialInput,
-  ) {
+  revoke(@CallerOf() caller: Caller, @Input() input: k.RevokeCredentialInput) {
     return this.commands.execute(new m.RevokeCredential(caller, input));
   }
 }

@@ -1,4 +1,3 @@
-import { Type } from 'class-transformer';
 import {
   ArrayMinSize,
   ArrayMaxSize,
@@ -9,10 +8,9 @@ import {
   IsOptional,
   Max,
   Min,
-  ValidateNested,
 } from 'class-validator';
 import { TOOLSETS } from '#kernel/context.js';
-import { Doc, IsPosition, IsText, IsWhen } from '#kernel/shape-decorators.js';
+import { Doc, IsPosition, IsText, IsWhen, ListOf, Nested } from '#kernel/shape-decorators.js';
 import { IdentityRef, KINDS, Paging, ROLES, Seen } from './contract.js';
 
 class Standing {
@@ -26,8 +24,8 @@ export class Principal {
   @IsIn(KINDS) kind!: string;
   @Doc('False: deactivated, for ever.') @IsBoolean() active!: boolean;
   @Doc('Owns the organisation.') @IsBoolean() owner!: boolean;
-  @IsArray() @ValidateNested({ each: true }) @Type(() => IdentityRef) identities!: IdentityRef[];
-  @IsArray() @ValidateNested({ each: true }) @Type(() => Standing) workspaces!: Standing[];
+  @ListOf(() => IdentityRef) identities!: IdentityRef[];
+  @ListOf(() => Standing) workspaces!: Standing[];
   @IsWhen() since!: string;
 }
 
@@ -36,7 +34,7 @@ export class ChangedPrincipal extends Principal {
 }
 
 export class Principals {
-  @IsArray() @ValidateNested({ each: true }) @Type(() => Principal) items!: Principal[];
+  @ListOf(() => Principal) items!: Principal[];
   @IsOptional() @IsText() next_cursor?: string;
   @IsPosition() position!: string;
 }
@@ -50,8 +48,7 @@ export class RegisterPrincipalInput {
   @IsIn(KINDS) kind!: 'person' | 'agent' | 'service';
   @Doc('What a person signs in with.')
   @IsOptional()
-  @ValidateNested()
-  @Type(() => IdentityRef)
+  @Nested(() => IdentityRef)
   identity?: IdentityRef;
   @Doc('Your own key for this request: sent again with it, the request is done once.')
   @IsOptional()
@@ -109,7 +106,7 @@ export class CredentialsInput extends Paging {
 }
 
 export class Credentials {
-  @IsArray() @ValidateNested({ each: true }) @Type(() => Credential) items!: Credential[];
+  @ListOf(() => Credential) items!: Credential[];
   @IsOptional() @IsText() next_cursor?: string;
   @IsPosition() position!: string;
 }

@@ -1,7 +1,6 @@
-import { Type } from 'class-transformer';
-import { IsArray, IsBoolean, IsIn, IsInt, IsOptional, ValidateNested } from 'class-validator';
+import { IsArray, IsBoolean, IsIn, IsInt, IsOptional } from 'class-validator';
 import { PageCursor, PageLimit } from '#kernel/paging.js';
-import { Doc, IsPosition, IsText, IsWhen } from '#kernel/shape-decorators.js';
+import { Doc, IsPosition, IsText, IsWhen, ListOf, Nested } from '#kernel/shape-decorators.js';
 
 export const MODES = ['reviewed', 'peer'] as const;
 export const KINDS = ['person', 'agent', 'service'] as const;
@@ -78,9 +77,7 @@ class ListedOrganisation {
 }
 
 export class Organisations extends Page {
-  @IsArray()
-  @ValidateNested({ each: true })
-  @Type(() => ListedOrganisation)
+  @ListOf(() => ListedOrganisation)
   items!: ListedOrganisation[];
 }
 
@@ -90,8 +87,7 @@ export class CreateOrganisationInput extends Repeatable {
   @Doc('Name of its first owner.') @IsText({ max: 200 }) owner_name!: string;
   @Doc('What its first owner signs in with, where it is not only the key.')
   @IsOptional()
-  @ValidateNested()
-  @Type(() => IdentityRef)
+  @Nested(() => IdentityRef)
   owner_identity?: IdentityRef;
   @Doc('Name of its first workspace; default that of the organisation.')
   @IsOptional()
@@ -132,7 +128,7 @@ class ListedWorkspace {
 }
 
 export class Workspaces extends Page {
-  @IsArray() @ValidateNested({ each: true }) @Type(() => ListedWorkspace) items!: ListedWorkspace[];
+  @ListOf(() => ListedWorkspace) items!: ListedWorkspace[];
 }
 
 export class CreateWorkspaceInput extends Repeatable {
@@ -175,7 +171,7 @@ export class MembersInput extends Paging {
 }
 
 export class Members extends Page {
-  @IsArray() @ValidateNested({ each: true }) @Type(() => Member) items!: Member[];
+  @ListOf(() => Member) items!: Member[];
 }
 
 export class MemberInput extends Seen {
@@ -192,8 +188,7 @@ export class AddMemberInput extends Repeatable {
     'person' | 'agent' | 'service';
   @Doc('What a new person signs in with.')
   @IsOptional()
-  @ValidateNested()
-  @Type(() => IdentityRef)
+  @Nested(() => IdentityRef)
   identity?: IdentityRef;
   @Doc('An agent is at most member, a service at most admin. Only an owner makes owners.')
   @IsIn(ROLES)

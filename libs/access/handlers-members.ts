@@ -97,6 +97,7 @@ export class AddMemberHandler extends Administration implements ICommandHandler<
         'name somebody new, or give the principal of somebody known',
       );
     const newcomer: NewPrincipal = {
+      organisation: caller.organisation,
       principal: drawn.id('p'),
       kind,
       name,
@@ -169,7 +170,15 @@ export class RegisterPrincipalHandler
     const principal = id ?? drawn.id('p');
     await this.onOrganisation(
       caller,
-      { type: 'Register', principal, name, kind, identity, request: drawn.request },
+      {
+        type: 'Register',
+        organisation: caller.organisation,
+        principal,
+        name,
+        kind,
+        identity,
+        request: drawn.request,
+      },
       drawn.command,
     );
     return principalShown(this.models, caller, principal);
@@ -205,7 +214,7 @@ export class DeactivatePrincipalHandler
           reason,
           now: this.clock(),
         });
-      await this.onOrganisation(caller, { type: 'Deactivate', principal, reason });
+      await this.onOrganisation(caller, { type: 'Deactivate', organisation, principal, reason });
     }
     return principalShown(this.models, caller, principal);
   }

@@ -97,6 +97,7 @@ export class CreateOrganisationHandler implements ICommandHandler<CreateOrganisa
         mode: input.mode ?? 'reviewed',
         operator: false,
         owner: {
+          organisation,
           principal: owner,
           kind: 'person',
           name: input.owner_name,

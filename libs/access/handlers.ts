@@ -88,7 +88,13 @@ export class BootstrapWorkspaceHandler implements ICommandHandler<BootstrapWorks
       return undefined;
     const { text, short, secret } =
       key === undefined ? this.drawn() : stored(key, this.ring.pepper);
-    const owner = { principal: FIRST.owner, kind: 'person', name: 'Owner' } as const;
+    const { organisation } = FIRST;
+    const owner = {
+      organisation,
+      principal: FIRST.owner,
+      kind: 'person',
+      name: 'Owner',
+    } as const;
     await unlessExists('organisation_exists', () =>
       this.streams.execute(
         organisationStreams,
@@ -98,7 +104,6 @@ export class BootstrapWorkspaceHandler implements ICommandHandler<BootstrapWorks
       ),
     );
     const credential = { short, secret, label: 'first key', toolsets: null, expiresAt: null };
-    const { organisation } = FIRST;
     const command: WorkspaceCommand = {
       type: 'Create',
       name,

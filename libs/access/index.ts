@@ -1,13 +1,16 @@
 export { API_KEY_FORM, apiKeyFrom, parseApiKey, pepperOf, type Pepper } from './domain/api-key.js';
-export { assertAdministers } from './domain/authority.js';
-export { callerOfIdentity, workspacesOfIdentity } from './projections/callers.js';
+export { assertAdministers, assertFullKey, requires } from './domain/authority.js';
+export { organisationCodec } from './domain/organisation.events.js';
+export { callerOfIdentity, isLinked, workspacesOfIdentity } from './projections/callers.js';
 export { directory } from './projections/directory.js';
 export { accessChange, accessStreamsOf, type AccessChange } from './projections/changes.js';
 export {
   everyWorkspace,
   memberView,
   ownership,
+  principalStanding,
   workspaceView,
   type MemberView,
+  type PrincipalStanding,
   type WorkspaceView,
 } from './projections/views.js';

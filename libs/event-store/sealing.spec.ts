@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { sha256 } from '#kernel/json.js';
 import { t } from '#kernel/schema.js';
-import { ERASED, subjectKey } from '#kernel/sealing.js';
+import { ERASED, principalKey, subjectKey } from '#kernel/sealing.js';
 import { codec } from '#kernel/vocabulary.js';
 import { MemoryKeys } from './key-vault.js';
 import { MemoryStore } from './memory.js';
@@ -89,6 +89,23 @@ describe('streams that seal', () => {
     const remark: Note = { type: 'Remarked', data: { text: 'asked for', keys: [s1] } };
     const done = await streams.execute(kind, 'n', remark, origin('c-3'));
     expect(done.state).toEqual([ERASED, 'asked for']);
+  });
+
+  it('B48: what somebody began who was erased himself goes on without his words', async () => {
+    const { store, sealing, open, streams } = ledger();
+    await streams.execute(kind, 'n', said('mine', []), origin('c-1'));
+    await sealing.destroy(principalKey('w', 'ada'));
+    await streams.execute(kind, 'n', said('Zyxq', []), origin('c-2'));
+    await streams.execute(
+      kind,
+      'n',
+      { type: 'Remarked', data: { text: 'Zyxq', keys: [] } },
+      origin('c-3'),
+    );
+    await streams.execute(kind, 'n', said('of another', [s1]), origin('c-4'));
+    const { state } = await open().load(kind, 'n');
+    expect(state).toEqual([ERASED, ERASED, ERASED, 'of another']);
+    expect(payloads(store)).not.toContain('Zyxq');
   });
 
   it('B39: a token in clear text is refused before anything is stored', async () => {

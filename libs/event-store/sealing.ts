@@ -5,6 +5,7 @@ import {
   openedText,
   Opener,
   plainPayload,
+  principalKey,
   sealedPayload,
   sealedText,
   subjectKey,
@@ -56,7 +57,7 @@ export class Sealing {
     if (!keys) return plainPayload(data);
     if (fields.personal.length + fields.remarks.length === 0) return plainPayload(data);
     const { workspace, id, principal } = event;
-    const actor = subjectKey(workspace, `principal/${principal}`);
+    const actor = principalKey(workspace, principal);
     const named = keysNamed(data, fields);
     await this.ensure(named.length === 0 || this.erased(named) ? [...named, actor] : named);
     return sealedPayload(data, fields, { workspace, id, actor }, (key) => keys.key(key));

@@ -27,6 +27,14 @@ export function subjectKey(workspace: string, subject: string): string {
   return `k_${id.slice(0, 24)}`;
 }
 
+/**
+ * Id of the key of who acts. In the scope of a workspace it seals words of his for which an event names no key; in that of his
+ * organisation what is recorded of himself, which belongs to no one workspace. An erasure of him destroys all of them.
+ */
+export function principalKey(scope: string, principal: string): string {
+  return subjectKey(scope, `principal/${principal}`);
+}
+
 /** Where a vocabulary says that an event's data holds personal text: names joined by dots, `*` for every item of a list. */
 export type PersonalFields = readonly string[];
 
@@ -76,7 +84,10 @@ export interface SealedEvent {
   workspace: string;
   /** Event id. */
   id: string;
-  /** Key of who acts: for text of which the event names no key, and for remarks on what was erased. */
+  /**
+   * Key of who acts: for text of which the event names no key, and for remarks on what was erased. Once it was destroyed `[erased]` is
+   * stored instead: work that he had begun goes on without his words.
+   */
   actor: string;
 }
 
@@ -102,11 +113,13 @@ export function sealedPayload(
     const parts = [ids.join('+'), id, field, iv.toString('base64url'), text.toString('base64url')];
     return `${MARK}${workspace}:${parts.join(':')}`;
   };
+  const own = (value: Json, field: string): string =>
+    keyOf(actor) === 'erased' ? ERASED : seal(value, field, [actor]);
   const said = mapped(data, personal, (value, field, ids) =>
-    seal(value, field, ids.length === 0 ? [actor] : ids),
+    ids.length === 0 ? own(value, field) : seal(value, field, ids),
   );
   const sealed = mapped(said, remarks, (value, field, ids) =>
-    seal(value, field, combined(ids, keyOf) instanceof Uint8Array ? ids : [actor]),
+    combined(ids, keyOf) instanceof Uint8Array ? seal(value, field, ids) : own(value, field),
   );
   const payload = canonicalJson(sealed);
   assertNoFurtherTokens(payload, tokens);
@@ -192,6 +205,11 @@ export class Opener {
       this.collected = before;
       for (const key of mine) before?.add(key);
     }
+  }
+
+  /** Counts keys as used by the work that is collecting them: what they opened was kept by somebody else. */
+  used(keys: readonly string[]): void {
+    for (const key of keys) this.collected?.add(key);
   }
 
   /** Drops everything that was opened: keys were destroyed. */

@@ -1,27 +1,15 @@
-import { Type } from 'class-transformer';
-import {
-  IsArray,
-  IsBoolean,
-  IsIn,
-  IsInt,
-  IsOptional,
-  Matches,
-  Max,
-  Min,
-  ValidateNested,
-} from 'class-validator';
-import { Doc, IsPosition, IsText, IsWhen } from '#kernel/shape-decorators.js';
+import { IsArray, IsBoolean, IsIn, IsInt, IsOptional, Matches } from 'class-validator';
+import { PageCursor, PageLimit } from '#kernel/paging.js';
+import { Doc, IsPosition, IsText, IsWhen, ListOf, Nested } from '#kernel/shape-decorators.js';
 import { REASONS } from './contract-erasure-reasons.js';
 
 const SUBJECT = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,63}$/;
 /** Number of a case file, a ticket or a matter. */
 const REFERENCE = /^[A-Za-z0-9][A-Za-z0-9._:/-]{0,63}$/;
 
-export const ERASURE_PAGE_MAX = 200;
-
 class Whose {
   @Doc(
-    'Everything of this subject: the opaque id under which its texts were ingested. Give this or `source_id`.',
+    'Everything of this subject: the opaque id under which its texts were ingested. Give this, `source_id` or `principal`.',
   )
   @IsOptional()
   @Matches(SUBJECT)
@@ -30,16 +18,15 @@ class Whose {
   @IsOptional()
   @IsText({ max: 200 })
   source_id?: string;
+  @Doc('Somebody who acts in the organisation: his name and his own words. For its owners.')
+  @IsOptional()
+  @IsText({ max: 100 })
+  principal?: string;
 }
 
 class Paging {
-  @Doc('Items of a page, 50 unless given.')
-  @IsOptional()
-  @IsInt()
-  @Min(1)
-  @Max(ERASURE_PAGE_MAX)
-  limit?: number;
-  @Doc('The `next_cursor` of the page before.') @IsOptional() @IsText({ max: 200 }) cursor?: string;
+  @PageLimit('Items of a page, 50 unless given.') limit?: number;
+  @PageCursor() cursor?: string;
   @Doc('Wait until at least this position is visible.')
   @IsOptional()
   @IsPosition()
@@ -82,9 +69,7 @@ export class ErasureSignature {
 export class ErasureCertificate {
   @IsIn(['application/vnd.in-toto+json']) payloadType!: string;
   @Doc('Base64.') @IsText({ max: 200_000 }) payload!: string;
-  @IsArray()
-  @ValidateNested({ each: true })
-  @Type(() => ErasureSignature)
+  @ListOf(() => ErasureSignature)
   signatures!: ErasureSignature[];
   @Doc('C2SP tlog-proof.') @IsText({ max: 200_000 }) tlog_proof!: string;
 }
@@ -97,24 +82,34 @@ export class Erasure {
   @IsIn(['dry_run', 'awaiting_second', 'erased'])
   status!: 'dry_run' | 'awaiting_second' | 'erased';
   @Doc('Names the destroyed key; nothing leads from it to the subject.') @IsText() key!: string;
+  @Doc('Absent for texts of a subject or a source.')
+  @IsOptional()
+  @IsIn(['principal'])
+  of?: 'principal';
   @IsIn(REASONS) reason!: string;
   @IsOptional() @IsText() reference?: string;
-  @ValidateNested() @Type(() => TouchedCounts) touched!: TouchedCounts;
+  @Nested(() => TouchedCounts) touched!: TouchedCounts;
   @Doc('Sources that it hits; of very many the first 1,000.')
   @IsArray()
   @IsText({}, { each: true })
   source_ids!: string[];
   @Doc('Before the erasure only: the first sources with their titles.')
   @IsOptional()
-  @IsArray()
-  @ValidateNested({ each: true })
-  @Type(() => TouchedSource)
+  @ListOf(() => TouchedSource)
   sources?: TouchedSource[];
   @Doc('Before the erasure only: the first decisions that lose their words.')
   @IsOptional()
   @IsArray()
   @IsText({}, { each: true })
   decision_ids?: string[];
+  @Doc('Before the erasure of a principal only. Untrusted text.')
+  @IsOptional()
+  @IsText({ max: 200 })
+  name?: string;
+  @Doc('The name was recorded before names were sealed: it stays in the log.')
+  @IsOptional()
+  @IsBoolean()
+  name_remains?: boolean;
   @Doc('Matters whose legal holds stand in the way.')
   @IsOptional()
   @IsArray()
@@ -132,8 +127,7 @@ export class Erasure {
   event_position?: string;
   @Doc('Signed; absent in lists and where this server signs no log.')
   @IsOptional()
-  @ValidateNested()
-  @Type(() => ErasureCertificate)
+  @Nested(() => ErasureCertificate)
   certificate?: ErasureCertificate;
   @IsPosition() position!: string;
 }
@@ -145,10 +139,14 @@ export class ErasureIdInput {
 
 export class ErasuresInput extends Paging {
   @Doc('Only that of this subject.') @IsOptional() @Matches(SUBJECT) subject?: string;
+  @Doc('Only that of this principal. For owners of the organisation.')
+  @IsOptional()
+  @IsText({ max: 100 })
+  principal?: string;
 }
 
 export class Erasures {
-  @IsArray() @ValidateNested({ each: true }) @Type(() => Erasure) items!: Erasure[];
+  @ListOf(() => Erasure) items!: Erasure[];
   @IsOptional() @IsText() next_cursor?: string;
   @IsPosition() position!: string;
 }
@@ -163,6 +161,10 @@ export class Hold {
   @IsText() hold_id!: string;
   @IsText() matter!: string;
   @Doc('The key that is kept.') @IsText() key!: string;
+  @Doc('Absent for texts of a subject or a source.')
+  @IsOptional()
+  @IsIn(['principal'])
+  of?: 'principal';
   @Doc('Sources that it keeps.') @IsInt() sources!: number;
   @IsText() placed_by!: string;
   @IsWhen() placed_at!: string;
@@ -173,11 +175,15 @@ export class Hold {
 
 export class HoldsInput extends Paging {
   @Doc('Only those of this subject.') @IsOptional() @Matches(SUBJECT) subject?: string;
+  @Doc('Only those of this principal. For owners of the organisation.')
+  @IsOptional()
+  @IsText({ max: 100 })
+  principal?: string;
   @Doc('Released ones too.') @IsOptional() @IsBoolean() include_released?: boolean;
 }
 
 export class Holds {
-  @IsArray() @ValidateNested({ each: true }) @Type(() => Hold) items!: Hold[];
+  @ListOf(() => Hold) items!: Hold[];
   @IsOptional() @IsText() next_cursor?: string;
   @IsPosition() position!: string;
 }

@@ -31,12 +31,12 @@ export class ErasureController {
   ) {}
 
   @Operation('POST', 'erasures', 'Erase a subject or a source', ErasureInput, Erasure)
-  erase(@CallerOf() caller: Caller, @Input(ErasureInput) input: ErasureInput) {
+  erase(@CallerOf() caller: Caller, @Input() input: ErasureInput) {
     return this.commands.execute(new EraseSubject(caller, input));
   }
 
   @Operation('GET', 'erasures', 'What was erased', ErasuresInput, Erasures)
-  erasures(@CallerOf() caller: Caller, @Input(ErasuresInput) input: ErasuresInput) {
+  erasures(@CallerOf() caller: Caller, @Input() input: ErasuresInput) {
     return this.queries.execute(new ListErasures(caller, input));
   }
 
@@ -47,22 +47,22 @@ export class ErasureController {
     ErasureIdInput,
     Erasure,
   )
-  erasure(@CallerOf() caller: Caller, @Input(ErasureIdInput) input: ErasureIdInput) {
+  erasure(@CallerOf() caller: Caller, @Input() input: ErasureIdInput) {
     return this.queries.execute(new GetErasure(caller, input));
   }
 
   @Operation('POST', 'legal-holds', 'Keep a subject or a source from erasure', HoldInput, Hold)
-  hold(@CallerOf() caller: Caller, @Input(HoldInput) input: HoldInput) {
+  hold(@CallerOf() caller: Caller, @Input() input: HoldInput) {
     return this.commands.execute(new PlaceLegalHold(caller, input));
   }
 
   @Operation('GET', 'legal-holds', 'What may not be erased', HoldsInput, Holds)
-  holds(@CallerOf() caller: Caller, @Input(HoldsInput) input: HoldsInput) {
+  holds(@CallerOf() caller: Caller, @Input() input: HoldsInput) {
     return this.queries.execute(new ListLegalHolds(caller, input));
   }
 
   @Operation('POST', 'legal-holds/:hold_id/release', 'End a legal hold', ReleaseInput, Hold)
-  release(@CallerOf() caller: Caller, @Input(ReleaseInput) input: ReleaseInput) {
+  release(@CallerOf() caller: Caller, @Input() input: ReleaseInput) {
     return this.commands.execute(new ReleaseLegalHold(caller, input));
   }
 }

@@ -11,14 +11,14 @@ import { Sealing } from '#event-store/sealing.js';
 import { originOf, Streams } from '#event-store/streams.js';
 import type { Clock } from '#kernel/context.js';
 import { Refusal } from '#kernel/refusal.js';
-import { subjectKey } from '#kernel/sealing.js';
 import { ReadModels } from '#projections/read-models.js';
 import { CLOCK, RECEIPTS } from '#projections/tokens.js';
 import type { Receipts } from '#transparency/receipts-port.js';
 import type { Erasure, Erasures } from './contract-erasure.js';
 import { erasureId, SOURCES_LISTED, type Grounds } from './domain/subject.js';
 import { destroyKeys } from './reactions/erasure.js';
-import { nothingOf, page, SubjectHandler } from './handlers-subjects.js';
+import { assertGone, homeOf, type Target } from './handlers-principals.js';
+import { listedOf, nothingOf, page, SubjectHandler } from './handlers-subjects.js';
 import { EraseSubject, GetErasure, ListErasures } from './messages-erasure.js';
 import {
   erasureById,
@@ -48,18 +48,18 @@ export class EraseSubjectHandler extends SubjectHandler implements ICommandHandl
 
   /** Record, destroy, forget, in this order; acknowledged after all three. A repetition goes on wherever the first one ended. */
   async execute({ caller, input }: EraseSubject): Promise<Erasure> {
-    assertAdministers(caller);
+    const target = await this.targetOf(caller, input);
     assertErasable(this.sealing);
-    const { workspace, principal, fourEyes } = caller;
-    const key = await this.keyOf(caller, input);
+    const { workspace, key } = target;
     const erasure = erasureId(workspace, key);
     const before = await this.models.read((reads) => erasureById(reads, workspace, erasure));
+    let keys = before?.keys;
     if (!before) {
       const grounds: Grounds = {
         reason: input.reason,
         ...(input.reference === undefined ? {} : { reference: input.reference }),
       };
-      const preview = await this.preview(workspace, key, grounds);
+      const preview = await this.preview(target, grounds);
       if (input.dry_run) return preview;
       const { state } = await this.streams.execute(
         subjectStreams,
@@ -71,11 +71,12 @@ export class EraseSubjectHandler extends SubjectHandler implements ICommandHandl
           grounds,
           touched: preview.touched,
           sources: preview.source_ids,
-          by: principal,
-          fourEyes,
+          ...(target.principal ? { whose: { of: 'principal', also: wordsOf(target) } } : {}),
+          by: caller.principal,
+          fourEyes: caller.fourEyes,
           nowMs: this.clock(),
         },
-        originOf(caller, randomUUID()),
+        { ...originOf(caller, randomUUID()), workspace },
       );
       if (!state.erased)
         return {
@@ -84,15 +85,16 @@ export class EraseSubjectHandler extends SubjectHandler implements ICommandHandl
           ...(state.request ? { requested_by: state.request.by } : {}),
           position: String(this.streams.acknowledged),
         };
+      keys = state.erased.keys;
     }
-    await this.destroyed(key);
+    await this.destroyed(keys ?? []);
     return erasureShown(this.models, this.receipts, workspace, erasure);
   }
 
   /** Recorded and not destroyed yet, it is tried again until there is room, here and at the next start. */
-  private async destroyed(key: string): Promise<void> {
+  private async destroyed(keys: readonly string[]): Promise<void> {
     try {
-      await destroyKeys(this.sealing, [key]);
+      await destroyKeys(this.sealing, keys);
     } catch (error) {
       if (!(error instanceof Refusal) || error.kind !== 'unavailable') throw error;
       throw new Refusal(
@@ -104,8 +106,11 @@ export class EraseSubjectHandler extends SubjectHandler implements ICommandHandl
     }
   }
 
-  private preview(workspace: string, key: string, grounds: Grounds): Promise<Erasure> {
+  private preview({ workspace, key, uses, principal }: Target, grounds: Grounds): Promise<Erasure> {
+    if (principal) assertGone(principal);
     return this.models.read((reads, at) => {
+      const touched = touchedBy(reads, uses);
+      if (principal && Object.values(touched).every((n) => n === 0)) throw notSealed();
       const ids = usesOf(reads, workspace, key, 'source', SOURCES_LISTED);
       const held = holdList(reads, workspace, { key, releasedToo: false, after: 0, limit: SHOWN });
       return {
@@ -113,18 +118,33 @@ export class EraseSubjectHandler extends SubjectHandler implements ICommandHandl
         status: 'dry_run',
         key,
         ...grounds,
-        touched: touchedBy(reads, workspace, key),
+        touched,
         source_ids: ids,
         sources: ids.slice(0, SHOWN).map((source_id) => ({
           source_id,
           title: sourceView(reads, workspace, source_id)?.title ?? '',
         })),
         decision_ids: usesOf(reads, workspace, key, 'decision', SHOWN),
+        ...(principal
+          ? { of: 'principal', name: principal.name, name_remains: !principal.sealed }
+          : {}),
         ...(held.length > 0 ? { held_by: held.map(({ matter }) => matter) } : {}),
         position: String(at),
       };
     });
   }
+}
+
+/** Keys of a principal's own words. */
+const wordsOf = ({ key, uses }: Target): string[] =>
+  uses.map(([, word]) => word).filter((word) => word !== key);
+
+function notSealed(): Refusal {
+  return new Refusal('conflict', 'not_sealed', 'nothing of the principal was recorded with a key', {
+    path: 'principal',
+    issues: [{ path: 'principal', problem: 'acted before names and remarks were sealed' }],
+    fix: 'see "Older ledgers" in docs/guide/erasure.md',
+  });
 }
 
 function assertErasable({ keys }: Sealing): void {
@@ -188,6 +208,7 @@ function shown(view: ErasureView): Omit<Erasure, 'position'> {
     erasure_id: view.id,
     status: 'erased',
     key: view.key,
+    ...(view.of === undefined ? {} : { of: view.of }),
     reason: view.reason,
     ...(view.reference === undefined ? {} : { reference: view.reference }),
     touched: view.touched,
@@ -206,10 +227,14 @@ export class GetErasureHandler implements IQueryHandler<GetErasure> {
     @Inject(RECEIPTS) private readonly receipts: Receipts,
   ) {}
 
-  execute({ caller, input }: GetErasure): Promise<Erasure> {
-    assertAdministers(caller);
+  async execute({ caller, input }: GetErasure): Promise<Erasure> {
     const { erasure_id, at_least = '0' } = input;
-    const { workspace } = caller;
+    const workspace = await this.models.read((reads) => {
+      const home = homeOf(reads, caller);
+      if (home !== undefined && erasureById(reads, home, erasure_id)?.of) return home;
+      assertAdministers(caller);
+      return caller.workspace;
+    }, Number(at_least));
     return erasureShown(this.models, this.receipts, workspace, erasure_id, Number(at_least));
   }
 }
@@ -218,10 +243,8 @@ export class GetErasureHandler implements IQueryHandler<GetErasure> {
 export class ListErasuresHandler implements IQueryHandler<ListErasures> {
   constructor(private readonly models: ReadModels) {}
 
-  execute({ caller, input }: ListErasures): Promise<Erasures> {
-    assertAdministers(caller);
-    const { workspace } = caller;
-    const key = input.subject === undefined ? undefined : subjectKey(workspace, input.subject);
+  async execute({ caller, input }: ListErasures): Promise<Erasures> {
+    const { workspace, key } = await this.models.read((reads) => listedOf(reads, caller, input));
     return page(this.models, input, (reads, after, limit, at) =>
       erasureList(reads, workspace, { key, after, limit }).map((view) => ({
         at: view.position,

@@ -7,11 +7,13 @@ import {
 } from '@nestjs/cqrs';
 import { assertAdministers } from '#access/index.js';
 import { originOf, Streams } from '#event-store/streams.js';
-import { subjectKey } from '#kernel/sealing.js';
+import type { Caller } from '#kernel/context.js';
+import type { Reads } from '#projections/read-database.js';
 import { ReadModels } from '#projections/read-models.js';
 import type { Hold, Holds } from './contract-erasure.js';
 import { holdId } from './domain/subject.js';
-import { nothingOf, page, SubjectHandler } from './handlers-subjects.js';
+import { assertOwner, homeOf } from './handlers-principals.js';
+import { listedOf, nothingOf, page, SubjectHandler } from './handlers-subjects.js';
 import { ListLegalHolds, PlaceLegalHold, ReleaseLegalHold } from './messages-erasure.js';
 import { holdById, holdList, type HoldView } from './projections/subject-queries.js';
 import { subjectStream, subjectStreams } from './streams.js';
@@ -22,15 +24,19 @@ export class PlaceLegalHoldHandler
   implements ICommandHandler<PlaceLegalHold>
 {
   async execute({ caller, input }: PlaceLegalHold): Promise<Hold> {
-    assertAdministers(caller);
-    const { workspace } = caller;
-    const key = await this.keyOf(caller, input);
+    const { workspace, key, principal } = await this.targetOf(caller, input);
     const hold = holdId(workspace, key, input.matter);
     await this.streams.execute(
       subjectStreams,
       subjectStream(workspace, key),
-      { type: 'Hold', hold, key, matter: input.matter },
-      originOf(caller, randomUUID()),
+      {
+        type: 'Hold',
+        hold,
+        key,
+        matter: input.matter,
+        ...(principal ? { whose: { of: 'principal' } } : {}),
+      },
+      { ...originOf(caller, randomUUID()), workspace },
     );
     return holdShown(this.models, workspace, hold);
   }
@@ -44,14 +50,14 @@ export class ReleaseLegalHoldHandler implements ICommandHandler<ReleaseLegalHold
   ) {}
 
   async execute({ caller, input }: ReleaseLegalHold): Promise<Hold> {
-    assertAdministers(caller);
-    const { workspace } = caller;
-    const { key } = await holdShown(this.models, workspace, input.hold_id);
+    const { workspace, key } = await this.models.read((reads) =>
+      holdNamed(reads, caller, input.hold_id),
+    );
     await this.streams.execute(
       subjectStreams,
       subjectStream(workspace, key),
       { type: 'Release', hold: input.hold_id, key },
-      originOf(caller, randomUUID()),
+      { ...originOf(caller, randomUUID()), workspace },
     );
     return holdShown(this.models, workspace, input.hold_id);
   }
@@ -61,10 +67,8 @@ export class ReleaseLegalHoldHandler implements ICommandHandler<ReleaseLegalHold
 export class ListLegalHoldsHandler implements IQueryHandler<ListLegalHolds> {
   constructor(private readonly models: ReadModels) {}
 
-  execute({ caller, input }: ListLegalHolds): Promise<Holds> {
-    assertAdministers(caller);
-    const { workspace } = caller;
-    const key = input.subject === undefined ? undefined : subjectKey(workspace, input.subject);
+  async execute({ caller, input }: ListLegalHolds): Promise<Holds> {
+    const { workspace, key } = await this.models.read((reads) => listedOf(reads, caller, input));
     const releasedToo = input.include_released ?? false;
     return page(this.models, input, (reads, after, limit, at) =>
       holdList(reads, workspace, { key, releasedToo, after, limit }).map((view) => ({
@@ -73,6 +77,19 @@ export class ListLegalHoldsHandler implements IQueryHandler<ListLegalHolds> {
       })),
     );
   }
+}
+
+/** A hold on texts of the workspace, or on a principal, whichever the caller decides about. */
+function holdNamed(reads: Reads, caller: Caller, id: string): { workspace: string; key: string } {
+  const home = homeOf(reads, caller);
+  const ofPrincipal = home === undefined ? undefined : holdById(reads, home, id);
+  if (home !== undefined && ofPrincipal?.of) return { workspace: home, key: ofPrincipal.key };
+  assertAdministers(caller);
+  const { workspace } = caller;
+  const view = holdById(reads, workspace, id);
+  if (view?.of) assertOwner(reads, caller);
+  if (view) return { workspace, key: view.key };
+  throw nothingOf('hold', 'hold_id', 'GET /v1/legal-holds lists them');
 }
 
 function holdShown(models: ReadModels, workspace: string, id: string): Promise<Hold> {
@@ -88,6 +105,7 @@ function holdOf(view: HoldView): Omit<Hold, 'position'> {
     hold_id: view.id,
     matter: view.matter,
     key: view.key,
+    ...(view.of === undefined ? {} : { of: view.of }),
     sources: view.sources,
     placed_by: view.placedBy,
     placed_at: view.placedAt,

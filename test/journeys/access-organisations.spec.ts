@@ -117,7 +117,12 @@ describe('several organisations on one server', () => {
         name: 'Cut',
         mode: 'reviewed',
         operator: false,
-        owner: { principal: drawn.id('p'), kind: 'person', name: 'C' },
+        owner: {
+          organisation: drawn.id('o'),
+          principal: drawn.id('p'),
+          kind: 'person',
+          name: 'C',
+        },
         request: drawn.request,
       },
       { ...originOf(caller, drawn.command), workspace: drawn.id('w') },

@@ -83,6 +83,36 @@ const erase = async (server: TestApplication, subject: string): Promise<Body> =>
   return reply.body;
 };
 
+describe('B48 on EventStoreDB: somebody who acted', () => {
+  it('is erased on every server, and his key in every file', async () => {
+    const [one, two] = [await start(), await start()];
+    const name = 'Wvuq Personne 1337';
+    const member = { name, role: 'admin' };
+    const { principal } = (await one.call<Body>('POST', '/v1/members', member)).body;
+    const path = `principals/${String(principal)}`;
+    const gone = await one.call<Body>('POST', `/v1/${path}/deactivation`, {
+      reason: `${name} left`,
+    });
+    const shown = async (server: TestApplication, at: unknown): Promise<unknown> =>
+      (await server.call<Body>('GET', `/v1/${path}?at_least=${String(at)}`)).body['name'];
+    expect(await shown(two, gone.body['position'])).toBe(name);
+    const asked = { principal, reason: 'requested' };
+    const preview = await two.call<Body>('POST', '/v1/erasures', { ...asked, dry_run: true });
+    const id = String(preview.body['key']);
+    const key = keyIn(one.dir, id);
+    if (!(key instanceof Uint8Array)) throw new Error('no key');
+    const { body } = await two.call<Body>('POST', '/v1/erasures', asked);
+    expect(body).toMatchObject({ status: 'erased', touched: { others: 2 } });
+    const fresh = await start();
+    for (const server of [one, two, fresh]) {
+      expect(await shown(server, body['event_position'])).toBe('[erased]');
+      expect(keyIn(server.dir, id)).toBe('erased');
+    }
+    const files = folders.flatMap(filesBelow);
+    for (const forms of [formsOf(name), formsOf(key)]) expect(traces(files, forms)).toEqual([]);
+  }, 300_000);
+});
+
 describe('B48 on EventStoreDB: an erasure on one server', () => {
   it('takes the texts from every server, from one that was down and from one that is new', async () => {
     const [one, two, down] = [await start(), await start(), await start()];

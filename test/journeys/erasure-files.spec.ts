@@ -301,6 +301,104 @@ describe('B48: an erased subject', () => {
   }, 120_000);
 });
 
+describe('B48: somebody who acted and is erased', () => {
+  const name = 'Wvuq Personne 1337';
+  const forms = formsOf(name);
+  const before = join(scratch, 'before-people');
+  const receipts = join(scratch, 'receipts-people');
+  const certificate = join(receipts, 'person.json');
+  let principal: string;
+  let keyOf: (dir: string) => Promise<unknown>;
+
+  it('acts, is named in answers, and his name is in no file all the while', async () => {
+    for (const dir of [before, receipts]) mkdirSync(dir);
+    await done('POST', 'organisation/settings', { approver_names: true });
+    const registered = { name, role: 'owner', request_id: 'r-person' };
+    principal = String((await done('POST', 'members', registered))['principal']);
+    await done('POST', 'organisation/owners', { principal });
+    const issued = await done('POST', 'credentials', { principal, label: `of ${name}` });
+    const his = { PRECEDENT_KEY: String(issued['key']) };
+    const other = (await done('POST', 'members', { name: 'Other', role: 'member' }))['principal'];
+    const source = { title: 'Of three', type: 'note', text: 'We take number four.', subject: 's4' };
+    const record = {
+      topic: 'number',
+      statement: 'four',
+      status: 'candidate',
+      evidence: [{ quote: source.text }],
+    };
+    const job = await ingest({ source, records: [record] });
+    const decision = (job['records'] as { decision_id: string }[])[0]?.decision_id ?? '';
+    const acts = [
+      ['review', decision, 'approve', '--reason', 'agreed'],
+      ['people', 'deactivate', String(other), '--reason', `${name} says that he left`],
+    ];
+    for (const act of acts) {
+      const ran = await precedent(act, { PRECEDENT_URL: server.url, ...his });
+      expect([act, ran.code, ran.stderr]).toEqual([act, 0, '']);
+    }
+    const file = join(receipts, 'approval.json');
+    await ok('receipt', 'get', 'decision', decision, '--out', file);
+    expect(await told('number')).toContain(name);
+    expect((await run('people')).stdout).toContain(name);
+    expect((await run('diff', '0', '--data', data)).stdout).toContain(`${name} says`);
+    expect(found([data, receipts], forms)).toEqual([]);
+  }, 240_000);
+
+  it('is shown as erased, in no file and by no verb, and his key is nowhere', async () => {
+    await ok('people', 'deactivate', principal, '--reason', `${name} left`);
+    const preview = await ok('erase', '--principal', principal, '--reason', 'requested');
+    expect(preview).toMatchObject({ status: 'dry_run', name });
+    keyOf = async (dir) => {
+      const vault = openKeysForReading(dir);
+      const key = vault?.key(String(preview['key']));
+      await vault?.close();
+      return key instanceof Uint8Array ? Uint8Array.from(key) : key;
+    };
+    const key = (await keyOf(data)) as Uint8Array;
+    copyFileSync(join(data, 'keys.sqlite'), join(before, 'keys.sqlite'));
+    expect(found([data], formsOf(key)).map(({ form }) => form)).toEqual(['bytes']);
+    const erased = await ok(
+      ...['erase', '--principal', principal, '--reason', 'requested', '--yes', '--no-input'],
+      ...['--certificate', certificate],
+    );
+    expect(erased).toMatchObject({ status: 'erased' });
+    const said = [await told('number')];
+    for (const verb of [['people'], ['members', '--former'], ['keys', '--ended']])
+      said.push((await run(...verb)).stdout);
+    for (const text of said) {
+      expect(text).not.toContain(name);
+      expect(text).toContain('[erased]');
+    }
+    for (const each of [forms, formsOf(key)]) expect(found([data, receipts], each)).toEqual([]);
+    expect(await ok('verify', '--receipts', receipts)).toMatchObject({
+      schema: 'precedent.verify/1',
+    });
+  }, 240_000);
+
+  it('stays so with read models made anew and the keys of before', async () => {
+    await stop(server);
+    copyFileSync(join(before, 'keys.sqlite'), join(data, 'keys.sqlite'));
+    for (const file of filesBelow(data).filter((path) => path.includes('read.sqlite')))
+      rmSync(file);
+    server = await start();
+    expect(await keyOf(data)).toBe('erased');
+    expect(await told('number')).not.toContain(name);
+    expect(await told('raise-two')).toContain(OTHERS);
+    expect(found([data], forms)).toEqual([]);
+    for (const file of ['approval.json', 'person.json']) {
+      const ran = await run(
+        'receipt',
+        'verify',
+        join(receipts, file),
+        '--keys',
+        join(data, 'log-keys.txt'),
+      );
+      expect([file, ran.code]).toEqual([file, 0]);
+    }
+    proved('traces of somebody who acted', { forms: forms.size, found: 0 });
+  }, 120_000);
+});
+
 describe('B48: an erasure that is cut short', () => {
   it(`kill -9 at any moment of it: afterwards it is recorded and done, or neither (${KILLS} times)`, async () => {
     const ends = { recorded: 0, 'not begun': 0 };

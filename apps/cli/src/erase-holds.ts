@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { Hold, Holds } from '#sources/contract-erasure.js';
-import { carryOut, cell, present, table } from './administration.js';
+import { cell, table } from './administration.js';
+import { carryOut, present } from './carry-out.js';
 import { filled } from './options.js';
 import type { OutputOptions, Paint } from './output.js';
 import { allPages } from './pages.js';
@@ -9,17 +10,20 @@ import { counted, field, when } from './words.js';
 interface Place extends OutputOptions {
   subject?: string;
   source?: string;
+  principal?: string;
   matter: string;
 }
 
-/** The verbs below `erase` that keep something from it. `whose`: the options that name a subject or a source. */
+/** The verbs below `erase` that keep something from it. `whose`: the options that name a subject, a source or a principal. */
 export function holdVerbs(erase: Command, whose: (command: Command) => Command): void {
   whose(
-    erase.command('hold').description('Keeps a subject or a source: no erasure until its release.'),
+    erase
+      .command('hold')
+      .description('Keeps a subject, a source or a principal: no erasure until its release.'),
   )
     .requiredOption('--matter <number>', 'that needs the texts; recorded for ever', filled)
-    .action(({ subject, source, matter, ...options }: Place) =>
-      change(options, ['legal-holds'], present({ subject, source_id: source, matter })),
+    .action(({ subject, source, principal, matter, ...options }: Place) =>
+      change(options, ['legal-holds'], present({ subject, source_id: source, principal, matter })),
     );
   erase
     .command('release')
@@ -32,6 +36,7 @@ export function holdVerbs(erase: Command, whose: (command: Command) => Command):
     .command('holds')
     .description('The legal holds that stand.')
     .option('--subject <id>', 'only those of this subject', filled)
+    .option('--principal <id>', 'only those of this principal', filled)
     .option('--released', 'released ones too')
     .action(list);
 }
@@ -43,7 +48,7 @@ function change(options: OutputOptions, path: readonly string[], body: object): 
 function holdLines(hold: Hold, paint: Paint): string[] {
   const { released_at, released_by } = hold;
   return [
-    `${paint.bold(cell(hold.matter))} ${released_at === undefined ? 'keeps' : 'no longer keeps'} ${counted(hold.sources, 'source')}`,
+    `${paint.bold(cell(hold.matter))} ${released_at === undefined ? 'keeps' : 'no longer keeps'} ${hold.of === undefined ? counted(hold.sources, 'source') : 'a principal'}`,
     field(paint, 'hold', cell(hold.hold_id)),
     field(paint, 'key', cell(hold.key)),
     field(paint, 'placed', `${when(hold.placed_at)} by ${cell(hold.placed_by)}`),
@@ -53,8 +58,14 @@ function holdLines(hold: Hold, paint: Paint): string[] {
   ];
 }
 
-function list(options: OutputOptions & { subject?: string; released?: boolean }): Promise<void> {
-  const { subject, released } = options;
+interface Listed extends OutputOptions {
+  subject?: string;
+  principal?: string;
+  released?: boolean;
+}
+
+function list(options: Listed): Promise<void> {
+  const { subject, principal, released } = options;
   const include_released = released === true ? 'true' : undefined;
   return carryOut(
     options,
@@ -62,7 +73,13 @@ function list(options: OutputOptions & { subject?: string; released?: boolean })
     (api) =>
       allPages(
         (cursor) =>
-          api.get<Holds>(['legal-holds'], { subject, include_released, cursor, limit: '200' }),
+          api.get<Holds>(['legal-holds'], {
+            subject,
+            principal,
+            include_released,
+            cursor,
+            limit: '200',
+          }),
         (all, page) => all.items.push(...page.items),
       ),
     ({ items }, paint) => [

@@ -2,7 +2,8 @@ import { writeFile } from 'node:fs/promises';
 import { Option, type Command } from 'commander';
 import type { Erasure, Erasures } from '#sources/contract-erasure.js';
 import { REASONS } from '#sources/contract-erasure-reasons.js';
-import { carryOut, cell, present, table } from './administration.js';
+import { cell, table } from './administration.js';
+import { carryOut, present } from './carry-out.js';
 import { restOf } from './api.js';
 import { findServer } from './connection.js';
 import { holdVerbs } from './erase-holds.js';
@@ -15,6 +16,7 @@ import { counted, field, section, when } from './words.js';
 interface Whose extends OutputOptions {
   subject?: string;
   source?: string;
+  principal?: string;
 }
 
 interface Erase extends Whose {
@@ -30,14 +32,15 @@ export function eraseVerb(program: Command): void {
   const erase = program
     .command('erase')
     .helpCommand(false)
-    .summary('erase a person’s or a source’s texts for good; legal holds')
+    .summary('erase a person’s or a source’s texts, or who acted, for good; legal holds')
     .description(
-      'Destroys the key that seals the texts of a subject or a source. The log stays whole and verifies; its texts read [erased].',
+      'Destroys the key that seals the texts of a subject or a source, or the name and words of who acted. The log stays whole and verifies; these read [erased].',
     )
     .addHelpText(
       'after',
       '\nExamples:\n  precedent erase --subject emp-4711 --reason requested --reference DSAR-2026-7\n' +
         '  precedent erase --subject emp-4711 --reason requested --reference DSAR-2026-7 --yes --certificate erased.json\n' +
+        '  precedent erase --principal p0123456789abcdef --reason requested --yes\n' +
         '  precedent erase list\n  precedent erase hold --subject emp-4711 --matter 2026-LIT-4\n' +
         '\nWithout --yes it only shows what would be hit. Backups made before are yours to let expire: docs/guide/erasure.md.\n',
     );
@@ -60,6 +63,7 @@ export function eraseVerb(program: Command): void {
     .command('list')
     .description('What was erased, when and why.')
     .option('--subject <id>', 'only that of this subject', filled)
+    .option('--principal <id>', 'only that of this principal', filled)
     .action(list);
   erase
     .command('show')
@@ -73,12 +77,13 @@ export function eraseVerb(program: Command): void {
 function whose(command: Command): Command {
   return command
     .option('--subject <id>', 'everything that was ingested under this id', filled)
-    .option('--source <id>', 'one source that was ingested without a subject', filled);
+    .option('--source <id>', 'one source that was ingested without a subject', filled)
+    .option('--principal <id>', 'who acted, once deactivated: name and own words', filled);
 }
 
 /** As the fields of a request. */
-const named = ({ subject, source }: Whose): Record<string, unknown> =>
-  present({ subject, source_id: source });
+const named = ({ subject, source, principal }: Whose): Record<string, unknown> =>
+  present({ subject, source_id: source, principal });
 
 async function eraseSubject(options: Erase): Promise<void> {
   const { reason, reference, yes = false, input, certificate } = options;
@@ -138,6 +143,7 @@ const TITLES: Readonly<Record<Erasure['status'], string>> = {
 function erasureLines(erasure: Erasure, paint: Paint): string[] {
   const { touched, status } = erasure;
   const fields: [string, string | undefined][] = [
+    ['name', erasure.name],
     ['erasure', erasure.erasure_id],
     ['reason', erasure.reason],
     ['reference', erasure.reference],
@@ -152,6 +158,9 @@ function erasureLines(erasure: Erasure, paint: Paint): string[] {
     ...fields.flatMap(([name, text]) =>
       text === undefined ? [] : [field(paint, name, cell(text))],
     ),
+    ...(erasure.name_remains === true
+      ? ['The name was recorded before names were sealed: it stays in the log.']
+      : []),
     ...section(
       paint,
       'Sources',
@@ -183,14 +192,14 @@ function touchedText(touched: Erasure['touched']): string {
   ].join(', ');
 }
 
-function list(options: OutputOptions & { subject?: string }): Promise<void> {
+function list(options: Whose): Promise<void> {
+  const { subject, principal } = options;
   return carryOut(
     options,
     'precedent.erasures/1',
     (api) =>
       allPages(
-        (cursor) =>
-          api.get<Erasures>(['erasures'], { subject: options.subject, cursor, limit: '200' }),
+        (cursor) => api.get<Erasures>(['erasures'], { subject, principal, cursor, limit: '200' }),
         (all, page) => all.items.push(...page.items),
       ),
     ({ items }, paint) => [

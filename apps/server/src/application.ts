@@ -3,12 +3,12 @@ import { dirname } from 'node:path';
 import { NestFactory } from '@nestjs/core';
 import { CommandBus, QueryBus } from '@nestjs/cqrs';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
-import { DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
 import { Authenticate, BootstrapWorkspace, LastUsed } from '#access/module.js';
 import { ingestionReaction, ontologyReaction, openAiExtractor } from '#decisions/module.js';
 import type { AuthenticateBearer } from '#http/credentials.js';
 import { Draining } from '#http/draining.js';
-import { BODY_LIMIT } from '#http/fastify.js';
+import { BODY_LIMIT, part } from '#http/fastify.js';
+import { serveDescription } from '#http/openapi.js';
 import { answerProblems, ProblemFilter, type OnDefect } from '#http/problem.js';
 import type { Clock } from '#kernel/context.js';
 import { invalid } from '#kernel/refusal.js';
@@ -29,7 +29,7 @@ import { authenticating, foreignPeople } from './people.js';
 import { pepperFor } from './pepper.js';
 import { requestStateSecret } from './request-state.js';
 import type { Settings } from './settings.js';
-import { deskOf, ownSignIn } from './sign-in.js';
+import { accountReaction, deskOf, ownSignIn } from './sign-in.js';
 import type { Tracing } from './tracing.js';
 import { VERSION } from './version.js';
 
@@ -45,6 +45,13 @@ export interface Application {
   /** Finishes what has begun, takes nothing new, then lets go of the ledger. */
   close(): Promise<void>;
 }
+
+const ABOUT = {
+  title: 'Precedent',
+  description:
+    'What is decided, by whom, on what evidence, since when, and what was known at the time.',
+  version: VERSION,
+};
 
 /** A request must have arrived whole by then: who sends a byte now and then holds no connection for ever. */
 const REQUEST_MS = 300_000;
@@ -161,17 +168,15 @@ export async function assemble(
   await openDoors(fastify, { settings, log, metrics, people, authenticate });
   app.useGlobalFilters(new ProblemFilter(onDefect));
   const edge = app.get(McpEdge);
-  await fastify.register(async (scope) => {
-    answerProblems(scope, onDefect);
-    await mountMcp(scope, edge, authenticate);
-    await own?.serve(scope);
-    serveMetrics(scope, metrics, settings.METRICS, authenticate);
-  });
-  SwaggerModule.setup('docs', app, openApi(app), {
-    ui: false,
-    jsonDocumentUrl: 'openapi.json',
-    yamlDocumentUrl: 'openapi.yaml',
-  });
+  await fastify.register(
+    part('doors', async (scope) => {
+      answerProblems(scope, onDefect);
+      await mountMcp(scope, edge, authenticate);
+      await own?.serve(scope);
+      serveMetrics(scope, metrics, settings.METRICS, authenticate);
+      serveDescription(scope, app, ABOUT);
+    }),
+  );
   const reactor = new Reactor(
     ledger.store,
     ledger.reactions,
@@ -184,6 +189,7 @@ export async function assemble(
       }),
       ontologyReaction(ledger),
       erasureReaction(ledger),
+      ...(own ? [accountReaction(own, ledger)] : []),
     ],
     (reaction, position, error) => {
       metrics.gaveUp(reaction);
@@ -247,16 +253,4 @@ function catchUpLine(): (position: number, end: number) => void {
     said = Date.now();
     process.stderr.write(`reading the log: position ${position} of ${end}\n`);
   };
-}
-
-function openApi(app: NestFastifyApplication) {
-  const config = new DocumentBuilder()
-    .setTitle('Precedent')
-    .setDescription(
-      'What is decided, by whom, on what evidence, since when, and what was known at the time.',
-    )
-    .setVersion(VERSION)
-    .addBearerAuth()
-    .build();
-  return SwaggerModule.createDocument(app, config);
 }

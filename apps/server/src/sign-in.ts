@@ -2,10 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import type { Provider } from 'oidc-provider';
-import { workspacesOfIdentity } from '#access/index.js';
+import { isLinked, organisationCodec, workspacesOfIdentity } from '#access/index.js';
 import { Accounts, type Invitation } from '#http/sign-in/accounts.js';
 import { signingKeys } from '#http/sign-in/keys.js';
 import { serveSignIn } from '#http/sign-in/routes.js';
+import { reaction, type Reaction } from '#projections/reaction.js';
 import type { Ledger } from './ledger.js';
 import { LOCAL_ISSUER, ownPeople, resourcesAt, type People } from './people.js';
 import type { Settings } from './settings.js';
@@ -60,6 +61,24 @@ export async function ownSignIn(
       accounts.close();
     },
   };
+}
+
+/**
+ * An account goes with the last identity that it was: its login is personal data. Looked up and removed in one step, so that an
+ * invitation that links anew meanwhile comes before or after both.
+ */
+export function accountReaction({ accounts }: OwnSignIn, { models }: Ledger): Reaction {
+  return reaction(
+    'accounts',
+    organisationCodec,
+    'IdentityUnlinked',
+    async ({ issuer, subject }, { position }) => {
+      if (issuer !== LOCAL_ISSUER) return;
+      await models.read((reads) => {
+        if (!isLinked(reads, issuer, subject)) accounts.remove(subject);
+      }, position);
+    },
+  );
 }
 
 export const ACCOUNTS = Symbol('Accounts');

@@ -1,5 +1,6 @@
 import type { PrincipalKind } from '#kernel/context.js';
 import { Refusal } from '#kernel/refusal.js';
+import { principalKey } from '#kernel/sealing.js';
 import type { OrganisationEvent } from './organisation.events.js';
 import {
   identityKey,
@@ -11,6 +12,8 @@ import { isRepeated, type Request } from './repetition.js';
 import { unknown } from './refusals.js';
 
 export interface NewPrincipal {
+  /** Id of the organisation: his key is derived from it. */
+  organisation: string;
   principal: string;
   kind: PrincipalKind;
   name: string;
@@ -37,15 +40,22 @@ export function register(given: NewPrincipal, now: OpenOrganisation): readonly O
   return [registered(given), ...linked];
 }
 
-export function registered({ principal, kind, name, request }: NewPrincipal): OrganisationEvent {
+export function registered(given: NewPrincipal): OrganisationEvent {
+  const { organisation, principal, kind, name, request } = given;
   return {
     type: 'PrincipalRegistered',
-    data: { principal, kind, name, ...(request === undefined ? {} : { request }) },
+    data: {
+      principal,
+      kind,
+      name,
+      ...(request === undefined ? {} : { request }),
+      keys: [principalKey(organisation, principal)],
+    },
   };
 }
 
 export function deactivate(
-  { principal, reason }: { principal: string; reason: string },
+  { organisation, principal, reason }: { organisation: string; principal: string; reason: string },
   now: OpenOrganisation,
 ): readonly OrganisationEvent[] {
   const known = now.principals.get(principal);
@@ -55,7 +65,8 @@ export function deactivate(
     ? [{ type: 'OwnerRemoved', data: { principal } }]
     : [];
   if (owner.length > 0) assertNotLastOwner(principal, now);
-  return [...owner, { type: 'PrincipalDeactivated', data: { principal, reason } }];
+  const keys = [principalKey(organisation, principal)];
+  return [...owner, { type: 'PrincipalDeactivated', data: { principal, reason, keys } }];
 }
 
 export function link(

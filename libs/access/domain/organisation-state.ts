@@ -9,9 +9,9 @@ export interface Identity {
   subject: string;
 }
 
+/** Without his name: nothing is decided by what may be erased. */
 export interface Principal {
   kind: PrincipalKind;
-  name: string;
   active: boolean;
 }
 
@@ -77,8 +77,8 @@ function apply(
       now.approverNames = event.data.shown;
       return;
     case 'PrincipalRegistered': {
-      const { principal, kind, name, request } = event.data;
-      now.principals.set(principal, { kind, name, active: true });
+      const { principal, kind, request } = event.data;
+      now.principals.set(principal, { kind, active: true });
       remember(now.requests, request);
       return;
     }

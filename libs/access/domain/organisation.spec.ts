@@ -1,10 +1,14 @@
-import { describe, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
+import { ERASED, principalKey } from '#kernel/sealing.js';
 import { specification } from '#kernel/testing.js';
 import { organisationDecider, type OrganisationCommand } from './organisation.js';
 import type { OrganisationEvent } from './organisation.events.js';
 
 const given = specification(organisationDecider);
 const request = { id: 'r1', sha256: 'a' };
+const organisation = 'o1';
+/** What the events name as the key of a principal. */
+const keysOf = (principal: string) => [principalKey(organisation, principal)];
 const identity = { issuer: 'https://id.example.com', subject: '4711' };
 
 const create: OrganisationCommand = {
@@ -12,14 +16,14 @@ const create: OrganisationCommand = {
   name: 'Acme',
   mode: 'reviewed',
   operator: false,
-  owner: { principal: 'p1', kind: 'person', name: 'Olga', identity },
+  owner: { organisation, principal: 'p1', kind: 'person', name: 'Olga', identity },
 };
 const registered = (
   principal: string,
   kind: 'person' | 'agent' | 'service' = 'person',
 ): OrganisationEvent => ({
   type: 'PrincipalRegistered',
-  data: { principal, kind, name: principal },
+  data: { principal, kind, name: principal, keys: keysOf(principal) },
 });
 const linked: OrganisationEvent = {
   type: 'IdentityLinked',
@@ -36,7 +40,10 @@ const created: OrganisationEvent[] = [
       operator: false,
     },
   },
-  { type: 'PrincipalRegistered', data: { principal: 'p1', kind: 'person', name: 'Olga' } },
+  {
+    type: 'PrincipalRegistered',
+    data: { principal: 'p1', kind: 'person', name: 'Olga', keys: keysOf('p1') },
+  },
   linked,
   { type: 'OwnerAdded', data: { principal: 'p1' } },
 ];
@@ -75,7 +82,7 @@ describe('organisation', () => {
       .when({ type: 'RemoveOwner', principal: 'p1' })
       .thenRefused('last_owner');
     given(...created)
-      .when({ type: 'Deactivate', principal: 'p1', reason: 'left' })
+      .when({ type: 'Deactivate', organisation, principal: 'p1', reason: 'left' })
       .thenRefused('last_owner');
     const two: OrganisationEvent[] = [
       ...created,
@@ -83,10 +90,13 @@ describe('organisation', () => {
       { type: 'OwnerAdded', data: { principal: 'p2' } },
     ];
     given(...two)
-      .when({ type: 'Deactivate', principal: 'p1', reason: 'left' })
+      .when({ type: 'Deactivate', organisation, principal: 'p1', reason: 'left' })
       .then(
         { type: 'OwnerRemoved', data: { principal: 'p1' } },
-        { type: 'PrincipalDeactivated', data: { principal: 'p1', reason: 'left' } },
+        {
+          type: 'PrincipalDeactivated',
+          data: { principal: 'p1', reason: 'left', keys: keysOf('p1') },
+        },
       );
     given(...two)
       .when({ type: 'RemoveOwner', principal: 'p1' })
@@ -117,6 +127,7 @@ describe('organisation', () => {
   it('X-9: one request registers one principal', () => {
     const register = {
       type: 'Register',
+      organisation,
       principal: 'p2',
       kind: 'agent',
       name: 'Bot',
@@ -124,7 +135,7 @@ describe('organisation', () => {
     } as const;
     const bot: OrganisationEvent = {
       type: 'PrincipalRegistered',
-      data: { principal: 'p2', kind: 'agent', name: 'Bot', request },
+      data: { principal: 'p2', kind: 'agent', name: 'Bot', request, keys: keysOf('p2') },
     };
     given(...created)
       .when(register)
@@ -136,8 +147,34 @@ describe('organisation', () => {
       .when({ ...register, request: { id: 'r1', sha256: 'b' } })
       .thenRefused('request_id_conflict');
     given(...created, bot)
-      .when({ type: 'Register', principal: 'p2', kind: 'agent', name: 'Bot' })
+      .when({ type: 'Register', organisation, principal: 'p2', kind: 'agent', name: 'Bot' })
       .thenRefused('principal_exists');
+  });
+
+  it('P2: a request whose words were erased is still done once, and the name decides nothing', () => {
+    const register = { type: 'Register', organisation, principal: 'p2', kind: 'person' } as const;
+    const erased: OrganisationEvent = {
+      type: 'PrincipalRegistered',
+      data: {
+        principal: 'p2',
+        kind: 'person',
+        name: ERASED,
+        request: { id: request.id, sha256: ERASED },
+        keys: keysOf('p2'),
+      },
+    };
+    given(...created, erased)
+      .when({ ...register, name: 'Ada', request })
+      .then();
+    given(...created, erased)
+      .when({ ...register, name: 'Ada' })
+      .thenRefused('principal_exists');
+  });
+
+  it('an organisation that a request names its owner for is sealed with his key', () => {
+    given()
+      .when({ ...create, request })
+      .thenMatches(([event]) => expect(event?.data).toMatchObject({ request, keys: keysOf('p1') }));
   });
 
   it('an identity is one person’s, and no agent’s', () => {
@@ -151,7 +188,14 @@ describe('organisation', () => {
       .when({ type: 'LinkIdentity', principal: 'bot', identity: { ...identity, subject: '5' } })
       .thenRefused('not_a_person');
     given(...created)
-      .when({ type: 'Register', principal: 'p3', kind: 'service', name: 'S', identity })
+      .when({
+        type: 'Register',
+        organisation,
+        principal: 'p3',
+        kind: 'service',
+        name: 'S',
+        identity,
+      })
       .thenRefused('not_a_person');
     const unlinked: OrganisationEvent = {
       type: 'IdentityUnlinked',

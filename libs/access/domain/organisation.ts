@@ -1,6 +1,7 @@
 import type { AuthorityMode } from '#kernel/context.js';
 import { unreachable, type Decider } from '#kernel/decider.js';
 import { Refusal } from '#kernel/refusal.js';
+import { principalKey } from '#kernel/sealing.js';
 import type { OrganisationEvent } from './organisation.events.js';
 import {
   addOwner,
@@ -41,7 +42,7 @@ export type OrganisationCommand =
     }
   | { type: 'Change'; change: OrganisationChange }
   | ({ type: 'Register' } & NewPrincipal)
-  | { type: 'Deactivate'; principal: string; reason: string }
+  | { type: 'Deactivate'; organisation: string; principal: string; reason: string }
   | { type: 'LinkIdentity'; principal: string; identity: Identity }
   | { type: 'UnlinkIdentity'; principal: string; identity: Identity }
   | { type: 'AddOwner'; principal: string }
@@ -95,7 +96,10 @@ function create(
         four_eyes: false,
         approver_names: false,
         operator,
-        ...(request === undefined ? {} : { request }),
+        // The request names him.
+        ...(request === undefined
+          ? {}
+          : { request, keys: [principalKey(owner.organisation, owner.principal)] }),
       },
     },
     registered(owner),

@@ -1,4 +1,5 @@
 import { Refusal } from '#kernel/refusal.js';
+import { principalKey } from '#kernel/sealing.js';
 import { isoMs } from '#kernel/time.js';
 import { assertMayTouch, type Authority } from './authority.js';
 import { isRepeated, type Request } from './repetition.js';
@@ -42,10 +43,14 @@ export function issue(
       issues: [{ path: 'principal', problem: `has ${MAX_KEYS} valid keys` }],
       fix: 'revoke keys that are no longer used',
     });
-  return [issued(principal, credential)];
+  return [issued(workspace.organisation, principal, credential)];
 }
 
-export function issued(principal: string, credential: NewCredential): WorkspaceEvent {
+export function issued(
+  organisation: string,
+  principal: string,
+  credential: NewCredential,
+): WorkspaceEvent {
   const { short, secret, label, toolsets, expiresAt, request } = credential;
   return {
     type: 'CredentialIssued',
@@ -57,6 +62,7 @@ export function issued(principal: string, credential: NewCredential): WorkspaceE
       toolsets: toolsets ? [...toolsets] : null,
       expires_at: expiresAt,
       ...(request === undefined ? {} : { request }),
+      keys: [principalKey(organisation, principal)],
     },
   };
 }
@@ -103,8 +109,16 @@ export function revoke(
   { by, short, reason }: { by: Authority; short: string; reason: string },
   workspace: OpenWorkspace,
 ): readonly WorkspaceEvent[] {
-  const { revoked } = touched(by, short, workspace);
-  return revoked ? [] : [{ type: 'CredentialRevoked', data: { short, reason } }];
+  const { revoked, principal } = touched(by, short, workspace);
+  return revoked ? [] : [revocation(workspace, { short, principal, reason })];
+}
+
+export function revocation(
+  { organisation }: OpenWorkspace,
+  { short, principal, reason }: { short: string; principal: string; reason: string },
+): WorkspaceEvent {
+  const keys = [principalKey(organisation, principal)];
+  return { type: 'CredentialRevoked', data: { short, reason, keys } };
 }
 
 function touched(by: Authority, short: string, workspace: OpenWorkspace): Credential {

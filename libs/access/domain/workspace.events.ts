@@ -1,7 +1,7 @@
 import { t } from '#kernel/schema.js';
 import { codec, type EventOf } from '#kernel/vocabulary.js';
 import { kind } from './organisation.events.js';
-import { request } from './repetition.js';
+import { keys, request, unsealed } from './repetition.js';
 
 const role = t.Union([
   t.Literal('member'),
@@ -11,10 +11,10 @@ const role = t.Union([
 ]);
 const instant = t.Union([t.String(), t.Null()]);
 
-/** Stream `workspace-<id>`: who belongs to a workspace, with which power, through which keys. */
+/** Stream `workspace-<id>`: who belongs to a workspace, with which power, through which keys. Sealed as in the organisation's stream. */
 const vocabulary = {
   WorkspaceCreated: {
-    version: 1,
+    version: 2,
     schema: t.Object({
       name: t.String(),
       /** Id of the organisation that it belongs to, for ever. */
@@ -22,18 +22,28 @@ const vocabulary = {
       /** IANA zone in which a date without a time is read. */
       zone: t.String(),
       request: t.Optional(request),
+      keys,
     }),
+    upcasts: unsealed,
+    personal: ['request.sha256'],
   },
   WorkspaceRenamed: { version: 1, schema: t.Object({ name: t.String() }) },
   AnswerCaptureSet: { version: 1, schema: t.Object({ enabled: t.Boolean() }) },
   MemberAdded: {
-    version: 1,
-    schema: t.Object({ principal: t.String(), kind, role, request: t.Optional(request) }),
+    version: 2,
+    schema: t.Object({ principal: t.String(), kind, role, request: t.Optional(request), keys }),
+    upcasts: unsealed,
+    personal: ['request.sha256'],
   },
   MemberRoleSet: { version: 1, schema: t.Object({ principal: t.String(), role }) },
-  MemberRemoved: { version: 1, schema: t.Object({ principal: t.String(), reason: t.String() }) },
+  MemberRemoved: {
+    version: 2,
+    schema: t.Object({ principal: t.String(), reason: t.String(), keys }),
+    upcasts: unsealed,
+    remarks: ['reason'],
+  },
   CredentialIssued: {
-    version: 1,
+    version: 2,
     schema: t.Object({
       /** Public part of the key; names it for life. */
       short: t.String(),
@@ -46,7 +56,10 @@ const vocabulary = {
       /** Instant from which it is refused; null: never by itself. */
       expires_at: instant,
       request: t.Optional(request),
+      keys,
     }),
+    upcasts: unsealed,
+    personal: ['label', 'request.sha256'],
   },
   CredentialRerolled: {
     version: 1,
@@ -60,8 +73,10 @@ const vocabulary = {
     }),
   },
   CredentialRevoked: {
-    version: 1,
-    schema: t.Object({ short: t.String(), reason: t.String() }),
+    version: 2,
+    schema: t.Object({ short: t.String(), reason: t.String(), keys }),
+    upcasts: unsealed,
+    remarks: ['reason'],
   },
 } as const;
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { PrincipalKind, Role } from '#kernel/context.js';
+import { ERASED, principalKey } from '#kernel/sealing.js';
 import { specification } from '#kernel/testing.js';
 import { MAX_KEYS, type NewCredential } from './workspace-credentials.js';
 import { workspaceDecider, type WorkspaceCommand } from './workspace.js';
@@ -10,6 +11,8 @@ const NOW = Date.parse('2026-03-01T12:00:00Z');
 const owner = { principal: 'owner', role: 'owner' } as const;
 const admin = { principal: 'ada', role: 'admin' } as const;
 const request = { id: 'r1', sha256: 'a' };
+/** What the events name as the key of a principal: that of the organisation. */
+const keysOf = (principal: string) => [principalKey('main', principal)];
 
 const credential: NewCredential = {
   short: 'AAAAAAAA',
@@ -39,6 +42,7 @@ const issued = (
     label: 'first key',
     toolsets: null,
     expires_at: null,
+    keys: keysOf(principal),
     ...more,
   },
 });
@@ -188,12 +192,12 @@ describe('members', () => {
     const keys = [issued('MMMMMMM1', 'mia'), issued('MMMMMMM2', 'mia'), expired];
     const revoked = (short: string): WorkspaceEvent => ({
       type: 'CredentialRevoked',
-      data: { short, reason: 'no longer a member' },
+      data: { short, reason: 'no longer a member', keys: keysOf('mia') },
     });
     const left: WorkspaceEvent[] = [
       revoked('MMMMMMM1'),
       revoked('MMMMMMM2'),
-      { type: 'MemberRemoved', data: { principal: 'mia', reason: 'left' } },
+      { type: 'MemberRemoved', data: { principal: 'mia', reason: 'left', keys: keysOf('mia') } },
     ];
     const remove = {
       type: 'RemoveMember',
@@ -266,6 +270,11 @@ describe('keys', () => {
     given(...peopled, issued('BBBBBBBB', 'mia', { request }))
       .when(issue({ request: { id: 'r1', sha256: 'other' } }))
       .thenRefused('request_id_conflict');
+    // What was asked for is erased with him to whom it belongs; that it was done is not.
+    const erased = { request: { id: request.id, sha256: ERASED }, label: ERASED };
+    given(...peopled, issued('BBBBBBBB', 'mia', erased))
+      .when(issue({ request }))
+      .then();
     given(...peopled, issued('BBBBBBBB', 'mia'))
       .when(issue())
       .thenRefused('credential_exists');
@@ -345,7 +354,7 @@ describe('keys', () => {
     } as const;
     const revoked: WorkspaceEvent = {
       type: 'CredentialRevoked',
-      data: { short: 'BBBBBBBB', reason: 'lost' },
+      data: { short: 'BBBBBBBB', reason: 'lost', keys: keysOf('mia') },
     };
     given(...peopled, issued('BBBBBBBB', 'mia'))
       .when(revoke)

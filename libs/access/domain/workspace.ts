@@ -1,6 +1,7 @@
 import type { PrincipalKind, Role } from '#kernel/context.js';
 import { unreachable, type Decider } from '#kernel/decider.js';
 import { Refusal } from '#kernel/refusal.js';
+import { principalKey } from '#kernel/sealing.js';
 import { assertFits, assertMayTouch, type Authority } from './authority.js';
 import { isRepeated, type Request } from './repetition.js';
 import { unknown } from './refusals.js';
@@ -10,6 +11,7 @@ import {
   issue,
   issued,
   reroll,
+  revocation,
   revoke,
   type NewCredential,
 } from './workspace-credentials.js';
@@ -93,10 +95,16 @@ function create(
   return [
     {
       type: 'WorkspaceCreated',
-      data: { name, organisation, zone, ...(request === undefined ? {} : { request }) },
+      data: {
+        name,
+        organisation,
+        zone,
+        // The request may name him.
+        ...(request === undefined ? {} : { request, keys: [principalKey(organisation, owner)] }),
+      },
     },
     { type: 'MemberAdded', data: { principal: owner, kind: 'person', role: 'owner' } },
-    issued(owner, credential),
+    issued(organisation, owner, credential),
   ];
 }
 
@@ -130,7 +138,14 @@ function addMember(
   return [
     {
       type: 'MemberAdded',
-      data: { principal, kind, role, ...(request === undefined ? {} : { request }) },
+      data: {
+        principal,
+        kind,
+        role,
+        ...(request === undefined
+          ? {}
+          : { request, keys: [principalKey(now.organisation, principal)] }),
+      },
     },
   ];
 }
@@ -159,11 +174,9 @@ function removeMember(
   assertNotLastOwner(principal, workspace);
   const keys = [...workspace.credentials]
     .filter(([, credential]) => credential.principal === principal && isLive(credential, now))
-    .map(([short]): WorkspaceEvent => ({
-      type: 'CredentialRevoked',
-      data: { short, reason: 'no longer a member' },
-    }));
-  return [...keys, { type: 'MemberRemoved', data: { principal, reason } }];
+    .map(([short]) => revocation(workspace, { short, principal, reason: 'no longer a member' }));
+  const sealing = [principalKey(workspace.organisation, principal)];
+  return [...keys, { type: 'MemberRemoved', data: { principal, reason, keys: sealing } }];
 }
 
 export function isLastOwner(principal: string, now: OpenWorkspace): boolean {

@@ -94,6 +94,12 @@ export function callerOfIdentity(
   return callerOf(row, `oidc_${sha256(JSON.stringify([issuer, subject])).slice(0, 8)}`);
 }
 
+/** True for an identity of somebody, in whichever organisation, deactivated or not. */
+export function isLinked(reads: Reads, issuer: string, subject: string): boolean {
+  const sql = 'SELECT 1 FROM access_identity WHERE issuer = ? AND subject = ? LIMIT 1';
+  return reads.get(sql, issuer, subject) !== undefined;
+}
+
 /** The workspaces that an identity may enter, oldest first: which of them to name where there are several. */
 export function workspacesOfIdentity(
   reads: Reads,

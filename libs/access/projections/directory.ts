@@ -13,7 +13,7 @@ const bit = (value: boolean): number => (value ? 1 : 0);
  */
 export const directory = projection(
   'access_directory',
-  2,
+  3,
   {
     access_organisation: `CREATE TABLE access_organisation (
       id TEXT PRIMARY KEY, name TEXT NOT NULL, mode TEXT NOT NULL, four_eyes INTEGER NOT NULL, approver_names INTEGER NOT NULL,
@@ -22,8 +22,8 @@ export const directory = projection(
     access_owner: `CREATE TABLE access_owner (
       organisation TEXT NOT NULL, principal TEXT NOT NULL, PRIMARY KEY (organisation, principal)) WITHOUT ROWID`,
     access_principal: `CREATE TABLE access_principal (
-      id TEXT PRIMARY KEY, organisation TEXT NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL, active INTEGER NOT NULL,
-      since TEXT NOT NULL, position INTEGER NOT NULL) WITHOUT ROWID;
+      id TEXT PRIMARY KEY, organisation TEXT NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL, sealed INTEGER NOT NULL,
+      active INTEGER NOT NULL, since TEXT NOT NULL, position INTEGER NOT NULL) WITHOUT ROWID;
       CREATE INDEX access_principal_order ON access_principal (organisation, position)`,
     access_identity: `CREATE TABLE access_identity (
       issuer TEXT NOT NULL, subject TEXT NOT NULL, organisation TEXT NOT NULL, principal TEXT NOT NULL,
@@ -88,11 +88,13 @@ export const directory = projection(
     },
     PrincipalRegistered(tables, data, meta) {
       tables.run(
-        'INSERT INTO access_principal VALUES (?, ?, ?, ?, 1, ?, ?)',
+        'INSERT INTO access_principal VALUES (?, ?, ?, ?, ?, 1, ?, ?)',
         data.principal,
         organisationOf(meta),
         data.kind,
         data.name,
+        // Of before names were sealed: an erasure does not reach it.
+        bit(data.keys !== undefined),
         meta.recordedAt,
         meta.position,
       );

@@ -1,5 +1,6 @@
 import type { AuthorityMode, PrincipalKind, Role } from '#kernel/context.js';
 import type { Reads, Row } from '#projections/read-database.js';
+import { directory } from './directory.js';
 
 export interface WorkspaceView {
   id: string;
@@ -11,7 +12,7 @@ export interface WorkspaceView {
 
 /** A workspace that a caller belongs to; one that is not in the directory is a defect, an empty id among them (B39). */
 export function workspaceView(reads: Reads, id: string): WorkspaceView {
-  return reads.memo(`workspace ${id}`, () => readWorkspace(reads, id));
+  return reads.memo(directory, id, () => readWorkspace(reads, id));
 }
 
 /** Every workspace of the ledger, in the order in which they were made. */
@@ -104,6 +105,46 @@ export function organisationView(reads: Reads, id: string): OrganisationView | u
       .all('SELECT principal FROM access_owner WHERE organisation = ? ORDER BY principal', id)
       .map((owner) => owner['principal'] as string),
     since: row['since'] as string,
+  };
+}
+
+/** What an erasure of a principal must know of him. */
+export interface PrincipalStanding {
+  name: string;
+  /** False: the name was recorded before names were sealed. */
+  sealed: boolean;
+  active: boolean;
+  /** He alone owns the organisation. */
+  lastOwner: boolean;
+  /** Identities that still lead to him. */
+  identities: number;
+  /** Workspaces of his organisation, in the order in which they were made; he need not have been in any. */
+  workspaces: string[];
+}
+
+/** Undefined for one of another organisation as for one that is not there. */
+export function principalStanding(
+  reads: Reads,
+  organisation: string,
+  principal: string,
+): PrincipalStanding | undefined {
+  const row = reads.get(
+    `SELECT name, sealed, active, (SELECT count(*) FROM access_identity i WHERE i.principal = p.id) AS identities
+       FROM access_principal p WHERE organisation = ? AND id = ?`,
+    organisation,
+    principal,
+  );
+  if (!row) return undefined;
+  const owners = organisationView(reads, organisation)?.owners ?? [];
+  return {
+    name: row['name'] as string,
+    sealed: row['sealed'] === 1,
+    active: row['active'] === 1,
+    lastOwner: owners.length === 1 && owners[0] === principal,
+    identities: row['identities'] as number,
+    workspaces: reads
+      .all('SELECT id FROM access_workspace WHERE organisation = ? ORDER BY position', organisation)
+      .map((workspace) => workspace['id'] as string),
   };
 }
 

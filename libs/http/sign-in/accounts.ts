@@ -133,7 +133,7 @@ export class Accounts {
     return { subject: row['subject'] as string, login: row['login'] as string };
   }
 
-  /** Nobody signs in with it any more. */
+  /** Nobody signs in with it any more, and its login is in no file any more. */
   remove(subject: string): void {
     this.db.transaction(() => {
       for (const [table, column] of [
@@ -143,6 +143,7 @@ export class Accounts {
       ])
         this.db.run(`DELETE FROM ${table} WHERE ${column} = ?`, subject);
     });
+    this.db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
   }
 
   close(): void {

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type Provider from 'oidc-provider';
 import { Refusal } from '#kernel/refusal.js';
+import { part } from '../fastify.js';
 import { attemptLimit } from '../rate-limit.js';
 import type { Accounts } from './accounts.js';
 import { consentOf, decideConsent, type Workspaces } from './consent.js';
@@ -44,32 +45,36 @@ export async function serveSignIn(fastify: FastifyInstance, parts: SignInParts):
         fix: `wait ${wait} s`,
       });
   };
-  await fastify.register(async (scope) => {
-    scope.addHook('onRequest', notTooMany);
-    scope.removeAllContentTypeParsers();
-    // The provider reads its own bodies.
-    scope.addContentTypeParser('*', (_request, _body, done) => done(null));
-    const hand = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
-      const [raw, response] = taken(request, reply);
-      if (request.method === 'GET') raw.url = scoped(raw.url ?? '', parts.scope);
-      await asPublic(raw, parts.base(), async () =>
-        (await parts.provider()).callback()(raw, response),
+  await fastify.register(
+    part('provider', async (scope) => {
+      scope.addHook('onRequest', notTooMany);
+      scope.removeAllContentTypeParsers();
+      // The provider reads its own bodies.
+      scope.addContentTypeParser('*', (_request, _body, done) => done(null));
+      const hand = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+        const [raw, response] = taken(request, reply);
+        if (request.method === 'GET') raw.url = scoped(raw.url ?? '', parts.scope);
+        await asPublic(raw, parts.base(), async () =>
+          (await parts.provider()).callback()(raw, response),
+        );
+      };
+      for (const path of ENDPOINTS) scope.all(`/oauth/${path}`, hand);
+      for (const name of WELL_KNOWN) scope.get(`/.well-known/${name}`, hand);
+    }),
+  );
+  await fastify.register(
+    part('sign-in pages', async (scope) => {
+      scope.addHook('onRequest', notTooMany);
+      scope.removeAllContentTypeParsers();
+      scope.addContentTypeParser(
+        'application/x-www-form-urlencoded',
+        { parseAs: 'string', bodyLimit: FORM_LIMIT },
+        (_request, body: string, done) => done(null, new URLSearchParams(body)),
       );
-    };
-    for (const path of ENDPOINTS) scope.all(`/oauth/${path}`, hand);
-    for (const name of WELL_KNOWN) scope.get(`/.well-known/${name}`, hand);
-  });
-  await fastify.register(async (scope) => {
-    scope.addHook('onRequest', notTooMany);
-    scope.removeAllContentTypeParsers();
-    scope.addContentTypeParser(
-      'application/x-www-form-urlencoded',
-      { parseAs: 'string', bodyLimit: FORM_LIMIT },
-      (_request, body: string, done) => done(null, new URLSearchParams(body)),
-    );
-    interactionPages(scope, parts);
-    invitationPages(scope, parts);
-  });
+      interactionPages(scope, parts);
+      invitationPages(scope, parts);
+    }),
+  );
 }
 
 /** A client that asks for no scope asks for the one that there is (RFC 6749, 3.3). */

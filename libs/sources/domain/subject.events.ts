@@ -1,3 +1,4 @@
+import type { Json } from '#kernel/json.js';
 import { t, type Static } from '#kernel/schema.js';
 import { codec, type EventOf } from '#kernel/vocabulary.js';
 
@@ -28,14 +29,19 @@ const touched = t.Object({
   others: t.Integer(),
 });
 
+/** Whose texts the key seals, where it is no subject of a source: somebody who acts in the organisation. Absent in version 1. */
+const of = t.Optional(t.Literal('principal'));
+const ofSubject = { 1: (payload: Json): Json => payload };
+
 /**
- * Stream `subject-<workspace>-<key>`: what was decided about the texts that one key seals. Nothing in it tells who the subject is: ids,
+ * Stream `subject-<workspace>-<key>`; of a principal, whose key is that of an organisation, with its first workspace: what was decided about the texts that one key seals. Nothing in it tells who the subject is: ids,
  * counts, words of a closed list and numbers of case files only.
  */
 const vocabulary = {
   LegalHoldPlaced: {
-    version: 1,
-    schema: t.Object({ hold: t.String(), key: t.String(), matter: t.String() }),
+    version: 2,
+    schema: t.Object({ hold: t.String(), key: t.String(), matter: t.String(), of }),
+    upcasts: ofSubject,
   },
   LegalHoldReleased: {
     version: 1,
@@ -46,9 +52,9 @@ const vocabulary = {
     version: 1,
     schema: t.Object({ erasure: t.String(), key: t.String(), ...grounds, by: t.String() }),
   },
-  /** From here on the key is to be destroyed wherever it is kept, at every start anew. */
+  /** From here on the key, and those that go with it, are to be destroyed wherever they are kept, at every start anew. */
   SubjectErased: {
-    version: 1,
+    version: 2,
     schema: t.Object({
       erasure: t.String(),
       key: t.String(),
@@ -58,11 +64,19 @@ const vocabulary = {
       touched,
       /** Ids of sources whose texts the key sealed, in the order of their capture; of very many the first ones. */
       sources: t.Array(t.String()),
+      of,
+      /** Keys of a principal's own words, one for each workspace. */
+      also: t.Optional(t.Array(t.String())),
     }),
+    upcasts: ofSubject,
   },
 } as const;
 
 export const subjectCodec = codec(vocabulary);
 export type SubjectEvent = EventOf<typeof vocabulary>;
 export type Touched = Static<typeof touched>;
+export type SubjectData<K extends SubjectEvent['type']> = Extract<
+  SubjectEvent,
+  { type: K }
+>['data'];
 export type ErasureReason = (typeof ERASURE_REASONS)[number];

@@ -3,6 +3,7 @@ import { specification } from '#kernel/testing.js';
 import {
   erasureId,
   holdId,
+  keysOf,
   REQUEST_VALID_MS,
   subjectDecider,
   type SubjectCommand,
@@ -30,10 +31,10 @@ function erase(more: Partial<Extract<SubjectCommand, { type: 'Erase' }>> = {}): 
   };
 }
 
-const erased: SubjectEvent = {
+const erased = {
   type: 'SubjectErased',
   data: { erasure: 'era_1', key, ...grounds, touched, sources },
-};
+} satisfies SubjectEvent;
 const placed = (hold: string, matter: string): SubjectEvent => ({
   type: 'LegalHoldPlaced',
   data: { hold, key, matter },
@@ -63,6 +64,37 @@ describe('an erasure', () => {
     expect(erasureId('w', key)).toBe(erasureId('w', key));
     expect(erasureId('w', key)).toMatch(/^era_[0-9a-f]{20}$/);
     expect(erasureId('v', key)).not.toBe(erasureId('w', key));
+  });
+});
+
+describe('the erasure of somebody who acts', () => {
+  const also = ['k_of_his_words'];
+  const whose = { of: 'principal' as const, also };
+
+  it('B48: names every key that goes with him, and destroys each of them once', () => {
+    given()
+      .when(erase({ whose }))
+      .then({ type: 'SubjectErased', data: { ...erased.data, ...whose } });
+    expect(keysOf({ ...erased.data, ...whose })).toEqual([key, ...also]);
+    expect(keysOf({ ...erased.data, ...whose, also: [key, ...also] })).toEqual([key, ...also]);
+    expect(keysOf(erased.data)).toEqual([key]);
+  });
+
+  it('needs another person where nobody erases alone, and waits for every hold', () => {
+    const byBob = erase({ whose, by: 'bob', fourEyes: true });
+    given()
+      .when(erase({ whose, fourEyes: true }))
+      .then(requested);
+    given(requested)
+      .when(byBob)
+      .then({ type: 'SubjectErased', data: { ...erased.data, requested_by: 'ada', ...whose } });
+    given(placed('hold_1', '2026-LIT-4')).when(erase({ whose })).thenRefused('legal_hold');
+    given()
+      .when({ type: 'Hold', hold: 'hold_1', key, matter: 'M-1', whose: { of: 'principal' } })
+      .then({
+        type: 'LegalHoldPlaced',
+        data: { hold: 'hold_1', key, matter: 'M-1', of: 'principal' },
+      });
   });
 });
 

@@ -1,7 +1,7 @@
 import { unreachable, type Decider } from '#kernel/decider.js';
 import { derivedId } from '#kernel/json.js';
 import { Refusal } from '#kernel/refusal.js';
-import type { ErasureReason, SubjectEvent, Touched } from './subject.events.js';
+import type { ErasureReason, SubjectData, SubjectEvent, Touched } from './subject.events.js';
 
 export interface Grounds {
   reason: ErasureReason;
@@ -14,11 +14,12 @@ export interface Subject {
   /** Holds that were released. */
   released: Set<string>;
   request: (Grounds & { by: string; atMs: number }) | undefined;
-  erased: { atMs: number } | undefined;
+  /** With every key that is to be destroyed. */
+  erased: { keys: string[] } | undefined;
 }
 
 export type SubjectCommand =
-  | { type: 'Hold'; hold: string; key: string; matter: string }
+  | { type: 'Hold'; hold: string; key: string; matter: string; whose?: { of: 'principal' } }
   | { type: 'Release'; hold: string; key: string }
   | {
       type: 'Erase';
@@ -28,6 +29,8 @@ export type SubjectCommand =
       touched: Touched;
       /** Of very many the first ones. */
       sources: readonly string[];
+      /** Where it is somebody who acts; with the keys of his own words. */
+      whose?: { of: 'principal'; also: string[] };
       by: string;
       /** Nobody erases alone. */
       fourEyes: boolean;
@@ -76,7 +79,7 @@ export const subjectDecider: Decider<Subject, SubjectCommand, SubjectEvent> = {
         subject.request = { ...event.data, atMs: recordedAt };
         break;
       case 'SubjectErased':
-        subject.erased = { atMs: recordedAt };
+        subject.erased = { keys: keysOf(event.data) };
         break;
       default:
         unreachable(event);
@@ -85,15 +88,22 @@ export const subjectDecider: Decider<Subject, SubjectCommand, SubjectEvent> = {
   },
 };
 
+/** Every key that an erasure destroys. */
+export function keysOf({ key, also = [] }: SubjectData<'SubjectErased'>): string[] {
+  return [...new Set([key, ...also])];
+}
+
 function place(
-  { hold, key, matter }: Extract<SubjectCommand, { type: 'Hold' }>,
+  { hold, key, matter, whose }: Extract<SubjectCommand, { type: 'Hold' }>,
   { holds, erased }: Subject,
 ): SubjectEvent[] {
   if (erased)
     throw new Refusal('conflict', 'subject_erased', 'it was erased: nothing is left to hold', {
       fix: 'GET /v1/erasures says when and why',
     });
-  return holds.has(hold) ? [] : [{ type: 'LegalHoldPlaced', data: { hold, key, matter } }];
+  return holds.has(hold)
+    ? []
+    : [{ type: 'LegalHoldPlaced', data: { hold, key, matter, ...whose } }];
 }
 
 function release(
@@ -111,7 +121,7 @@ function erase(
 ): SubjectEvent[] {
   if (erased) return [];
   if (holds.size > 0) throw held([...holds.values()]);
-  const { erasure, key, grounds, by, touched, sources, fourEyes, nowMs } = command;
+  const { erasure, key, grounds, by, touched, sources, whose, fourEyes, nowMs } = command;
   const valid = request && nowMs - request.atMs < REQUEST_VALID_MS ? request : undefined;
   if (fourEyes && valid?.by === by) return [];
   if (fourEyes && !valid)
@@ -120,7 +130,15 @@ function erase(
   return [
     {
       type: 'SubjectErased',
-      data: { erasure, key, ...grounds, ...requested, touched, sources: [...sources] },
+      data: {
+        erasure,
+        key,
+        ...grounds,
+        ...requested,
+        touched,
+        sources: [...sources],
+        ...whose,
+      },
     },
   ];
 }

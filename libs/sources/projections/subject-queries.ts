@@ -1,10 +1,14 @@
 import type { Reads, Row } from '#projections/read-database.js';
-import type { ErasureReason, Touched } from '../domain/subject.events.js';
-import type { SubjectData, UseKind } from './subjects.js';
+import { keysOf } from '../domain/subject.js';
+import type { ErasureReason, SubjectData, Touched } from '../domain/subject.events.js';
+import { subjects, type UseKind } from './subjects.js';
 
 export interface ErasureView {
   id: string;
   key: string;
+  /** All that it destroyed. */
+  keys: string[];
+  of: 'principal' | undefined;
   reason: ErasureReason;
   reference: string | undefined;
   touched: Touched;
@@ -20,6 +24,8 @@ function erasureOf(row: Row): ErasureView {
   return {
     id: data.erasure,
     key: data.key,
+    keys: keysOf(data),
+    of: data.of,
     reason: data.reason,
     reference: data.reference,
     touched: data.touched,
@@ -74,7 +80,8 @@ export function erasedOf(
 ): Erased | undefined {
   // Nearly everywhere nothing is erased, and most of what is read is not.
   const none = reads.memo(
-    `nothing-erased:${workspace}`,
+    subjects,
+    `nothing erased ${workspace}`,
     () => !reads.get('SELECT 1 FROM subject_erased WHERE workspace = ? LIMIT 1', workspace),
   );
   if (none) return undefined;
@@ -92,7 +99,9 @@ export function erasedOf(
 
 /** Every key that was erased, of whichever workspace. */
 export function erasedKeys(reads: Reads): string[] {
-  return reads.all('SELECT key FROM subject_erased').map((row) => row['key'] as string);
+  return reads
+    .all('SELECT body FROM subject_erased')
+    .flatMap((row) => keysOf(JSON.parse(row['body'] as string) as SubjectData<'SubjectErased'>));
 }
 
 const COUNTED: Readonly<Record<UseKind, keyof Touched>> = {
@@ -103,13 +112,17 @@ const COUNTED: Readonly<Record<UseKind, keyof Touched>> = {
   other: 'others',
 };
 
-/** How much a key seals. */
-export function touchedBy(reads: Reads, workspace: string, key: string): Touched {
+/** A key, and a workspace in which it seals. */
+export type Use = readonly [workspace: string, key: string];
+
+/** How much some keys seal together. What is `other` is named by its stream, which may be written to from several workspaces. */
+export function touchedBy(reads: Reads, uses: readonly Use[]): Touched {
   const touched: Touched = { sources: 0, decisions: 0, answers: 0, jobs: 0, others: 0 };
   for (const row of reads.all(
-    'SELECT kind, count(*) AS n FROM subject_use WHERE workspace = ? AND key = ? GROUP BY kind',
-    workspace,
-    key,
+    `SELECT u.kind, count(DISTINCT CASE u.kind WHEN 'other' THEN u.ref ELSE u.workspace || ' ' || u.ref END) AS n
+       FROM json_each(?) j CROSS JOIN subject_use u ON u.workspace = j.value ->> 0 AND u.key = j.value ->> 1
+      GROUP BY u.kind`,
+    JSON.stringify(uses),
   ))
     touched[COUNTED[row['kind'] as UseKind]] = row['n'] as number;
   return touched;
@@ -153,6 +166,7 @@ export function usesOf(
 export interface HoldView {
   id: string;
   key: string;
+  of: 'principal' | undefined;
   matter: string;
   sources: number;
   placedBy: string;
@@ -168,8 +182,9 @@ function holdOf(reads: Reads, workspace: string, row: Row): HoldView {
   return {
     id: row['id'] as string,
     key,
+    of: text('of') as HoldView['of'],
     matter: row['matter'] as string,
-    sources: touchedBy(reads, workspace, key).sources,
+    sources: touchedBy(reads, [[workspace, key]]).sources,
     placedBy: row['placed_by'] as string,
     placedAt: row['placed_at'] as string,
     releasedBy: text('released_by'),

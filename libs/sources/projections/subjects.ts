@@ -2,12 +2,7 @@ import type { RecordedEvent } from '#event-store/event-store.js';
 import type { Json } from '#kernel/json.js';
 import { projection, when, type Meta, type Projection } from '#projections/projection.js';
 import type { Writes } from '#projections/read-database.js';
-import { subjectCodec, type SubjectEvent } from '../domain/subject.events.js';
-
-export type SubjectData<K extends SubjectEvent['type']> = Extract<
-  SubjectEvent,
-  { type: K }
->['data'];
+import { subjectCodec, type SubjectData } from '../domain/subject.events.js';
 
 /** What the texts that a key seals belong to. */
 export type UseKind = 'source' | 'decision' | 'answer' | 'job' | 'other';
@@ -15,11 +10,12 @@ export type UseKind = 'source' | 'decision' | 'answer' | 'job' | 'other';
 const handlers = when(subjectCodec, {
   LegalHoldPlaced(tables, data, meta) {
     tables.run(
-      'INSERT OR REPLACE INTO legal_hold VALUES (?, ?, ?, ?, ?, ?, ?, NULL, NULL)',
+      'INSERT OR REPLACE INTO legal_hold VALUES (?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL)',
       meta.workspace,
       data.hold,
       data.key,
       data.matter,
+      data.of ?? null,
       meta.position,
       meta.actor.principal,
       meta.recordedAt,
@@ -46,7 +42,7 @@ const handlers = when(subjectCodec, {
 export const subjects: Projection = {
   ...projection(
     'subjects',
-    1,
+    2,
     {
       subject_use: `CREATE TABLE subject_use (
         workspace TEXT NOT NULL, key TEXT NOT NULL, kind TEXT NOT NULL, ref TEXT NOT NULL, position INTEGER NOT NULL,
@@ -59,8 +55,8 @@ export const subjects: Projection = {
         CREATE INDEX subject_erased_id ON subject_erased (workspace, id);
         CREATE INDEX subject_erased_order ON subject_erased (workspace, position)`,
       legal_hold: `CREATE TABLE legal_hold (
-        workspace TEXT NOT NULL, id TEXT NOT NULL, key TEXT NOT NULL, matter TEXT NOT NULL, position INTEGER NOT NULL,
-        placed_by TEXT NOT NULL, placed_at TEXT NOT NULL, released_by TEXT, released_at TEXT,
+        workspace TEXT NOT NULL, id TEXT NOT NULL, key TEXT NOT NULL, matter TEXT NOT NULL, of TEXT,
+        position INTEGER NOT NULL, placed_by TEXT NOT NULL, placed_at TEXT NOT NULL, released_by TEXT, released_at TEXT,
         PRIMARY KEY (workspace, id)) WITHOUT ROWID;
         CREATE INDEX legal_hold_order ON legal_hold (workspace, position);
         CREATE INDEX legal_hold_key ON legal_hold (workspace, key)`,

@@ -3,6 +3,7 @@ import type { Sealing } from '#event-store/sealing.js';
 import type { Json } from '#kernel/json.js';
 import { reaction, type Reaction } from '#projections/reaction.js';
 import type { ReadModels } from '#projections/read-models.js';
+import { keysOf } from '../domain/subject.js';
 import { subjectCodec } from '../domain/subject.events.js';
 import { erasedKeys } from '../projections/subject-queries.js';
 
@@ -34,13 +35,13 @@ export async function followErasures(
   for (const { type, version, payload } of events) {
     if (type !== 'SubjectErased') continue;
     const known = subjectCodec.decode(type, version, JSON.parse(payload) as Json);
-    if (known) await destroyKeys(sealing, [known.data.key]);
+    if (known?.type === 'SubjectErased') await destroyKeys(sealing, keysOf(known.data));
   }
 }
 
 /** Tries again, until there is room on the disk, what was recorded here and could not be finished. */
 export function erasureReaction({ sealing }: Pick<Erasing, 'sealing'>): Reaction {
-  return reaction('erasure', subjectCodec, 'SubjectErased', async ({ key }) => {
-    if (sealing.keys) await destroyKeys(sealing, [key]);
+  return reaction('erasure', subjectCodec, 'SubjectErased', async (erased) => {
+    if (sealing.keys) await destroyKeys(sealing, keysOf(erased));
   });
 }

@@ -1,8 +1,15 @@
-import { Type } from 'class-transformer';
-import { IsArray, IsBoolean, IsIn, IsOptional, ValidateNested } from 'class-validator';
+import { IsArray, IsBoolean, IsIn, IsOptional } from 'class-validator';
 import type { Json } from '#kernel/json.js';
 import { PageCursor, PageLimit } from '#kernel/paging.js';
-import { Doc, IsPosition, IsScope, IsText, IsValue, IsWhen } from '#kernel/shape-decorators.js';
+import {
+  Doc,
+  IsPosition,
+  IsScope,
+  IsText,
+  IsValue,
+  IsWhen,
+  ListOf,
+} from '#kernel/shape-decorators.js';
 import { CandidateTopic, ReadAxes, SourceRef } from './contract.js';
 
 export const CONFLICT_STATUSES = ['open', 'resolved', 'dismissed'] as const;
@@ -30,7 +37,7 @@ export class ConflictClaim {
   @IsScope() scope!: Record<string, string>;
   @IsOptional() @IsWhen() effective_from?: string;
   @IsOptional() @IsWhen() effective_to?: string;
-  @IsArray() @ValidateNested({ each: true }) @Type(() => SourceRef) sources!: SourceRef[];
+  @ListOf(() => SourceRef) sources!: SourceRef[];
 }
 
 export class Conflict {
@@ -43,7 +50,7 @@ export class Conflict {
   kind!: string;
   @IsIn(CONFLICT_STATUSES) status!: ConflictStatus;
   @IsWhen() opened_at!: string;
-  @IsArray() @ValidateNested({ each: true }) @Type(() => ConflictClaim) claims!: ConflictClaim[];
+  @ListOf(() => ConflictClaim) claims!: ConflictClaim[];
   @Doc('What evidence or act would settle it.')
   @IsArray()
   @IsText({ max: 8_000 }, { each: true })
@@ -59,18 +66,14 @@ export class Conflict {
 
 export class Conflicts {
   @Doc('In the order in which they opened.')
-  @IsArray()
-  @ValidateNested({ each: true })
-  @Type(() => Conflict)
+  @ListOf(() => Conflict)
   conflicts!: Conflict[];
   @Doc('False: no one topic bears the name, so the list says nothing about it.')
   @IsBoolean()
   filter_recognised!: boolean;
   @Doc('What the list leaves unsaid.') @IsOptional() @IsText({ max: 8_000 }) note?: string;
   @Doc('Topics that share the name asked for.')
-  @IsArray()
-  @ValidateNested({ each: true })
-  @Type(() => CandidateTopic)
+  @ListOf(() => CandidateTopic)
   candidate_topics!: CandidateTopic[];
   @IsPosition() position!: string;
   @IsOptional() @IsText() next_cursor?: string;

@@ -1,7 +1,6 @@
-import { Type } from 'class-transformer';
-import { IsArray, IsBoolean, IsOptional, ValidateNested } from 'class-validator';
+import { IsBoolean, IsOptional } from 'class-validator';
 import { PageCursor, PageLimit } from '#kernel/paging.js';
-import { Doc, IsPosition, IsText } from '#kernel/shape-decorators.js';
+import { Doc, IsPosition, IsText, ListOf, Nested } from '#kernel/shape-decorators.js';
 import { DecisionView, ReadAxes } from './contract.js';
 import { DecidedSince, DecidedUntil, DecidedWindow } from './contract-decided.js';
 
@@ -19,11 +18,9 @@ export class DecisionsInput extends ReadAxes {
 
 export class Decisions {
   @Doc('Approved ones, those decided last first.')
-  @IsArray()
-  @ValidateNested({ each: true })
-  @Type(() => DecisionView)
+  @ListOf(() => DecisionView)
   decisions!: DecisionView[];
-  @ValidateNested() @Type(() => DecidedWindow) decided!: DecidedWindow;
+  @Nested(() => DecidedWindow) decided!: DecidedWindow;
   @Doc('Zone in which dates and day words were read.') @IsText() zone!: string;
   @IsPosition() position!: string;
   @IsOptional() @IsText() next_cursor?: string;

@@ -1,6 +1,5 @@
-import { Type } from 'class-transformer';
-import { IsOptional, ValidateNested } from 'class-validator';
-import { Doc, IsText, IsWhen } from '#kernel/shape-decorators.js';
+import { IsOptional } from 'class-validator';
+import { Doc, IsText, IsWhen, Nested } from '#kernel/shape-decorators.js';
 
 /** The erasure that took the words of something; what was decided by them stays. */
 export class ErasedNote {
@@ -12,7 +11,6 @@ export class ErasedNote {
 export class Erasable {
   @Doc('Where its texts read [erased]: when and why they went.')
   @IsOptional()
-  @ValidateNested()
-  @Type(() => ErasedNote)
+  @Nested(() => ErasedNote)
   erased?: ErasedNote;
 }

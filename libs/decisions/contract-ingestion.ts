@@ -1,4 +1,3 @@
-import { Type } from 'class-transformer';
 import {
   ArrayMaxSize,
   ArrayMinSize,
@@ -8,11 +7,19 @@ import {
   IsInt,
   IsOptional,
   Matches,
-  ValidateNested,
 } from 'class-validator';
 import type { Json } from '#kernel/json.js';
 import { PageCursor, PageLimit } from '#kernel/paging.js';
-import { Doc, IsPosition, IsScope, IsText, IsValue, IsWhen } from '#kernel/shape-decorators.js';
+import {
+  Doc,
+  IsPosition,
+  IsScope,
+  IsText,
+  IsValue,
+  IsWhen,
+  ListOf,
+  Nested,
+} from '#kernel/shape-decorators.js';
 
 /** Documented limits of one ingestion; all are refused before anything is stored. */
 export const INGEST_LIMITS = {
@@ -92,27 +99,19 @@ export class RecordInput {
   @IsIn(['candidate', 'approved'])
   status!: 'candidate' | 'approved';
   @IsOptional()
-  @IsArray()
-  @ArrayMaxSize(INGEST_LIMITS.quotesPerRecord)
-  @ValidateNested({ each: true })
-  @Type(() => QuoteInput)
+  @ListOf(() => QuoteInput, { max: INGEST_LIMITS.quotesPerRecord })
   evidence?: QuoteInput[];
 }
 
 export class IngestInput {
   @Doc('One text with its metadata. Give this or `documents`.')
   @IsOptional()
-  @ValidateNested()
-  @Type(() => SourceInput)
+  @Nested(() => SourceInput)
   source?: SourceInput;
 
   @Doc('A folder of decision records (MADR, Nygard or similar Markdown). Give this or `source`.')
   @IsOptional()
-  @IsArray()
-  @ArrayMinSize(1)
-  @ArrayMaxSize(INGEST_LIMITS.documents)
-  @ValidateNested({ each: true })
-  @Type(() => DocumentInput)
+  @ListOf(() => DocumentInput, { min: 1, max: INGEST_LIMITS.documents })
   documents?: DocumentInput[];
 
   @Doc(
@@ -126,10 +125,7 @@ export class IngestInput {
     'Reviewed records of `source`; each quote must be in its text. Left out: what the text marks as decisions becomes candidates. Empty: only the text is kept.',
   )
   @IsOptional()
-  @IsArray()
-  @ArrayMaxSize(INGEST_LIMITS.records)
-  @ValidateNested({ each: true })
-  @Type(() => RecordInput)
+  @ListOf(() => RecordInput, { max: INGEST_LIMITS.records })
   records?: RecordInput[];
 
   @Doc('Idempotency key bound to this content.')
@@ -180,15 +176,11 @@ export class IngestReceipt {
   position?: string;
   @Doc('Dry run only: what would be proposed.')
   @IsOptional()
-  @IsArray()
-  @ValidateNested({ each: true })
-  @Type(() => RecordOutcome)
+  @ListOf(() => RecordOutcome)
   records?: RecordOutcome[];
   @Doc('Dry run only.')
   @IsOptional()
-  @IsArray()
-  @ValidateNested({ each: true })
-  @Type(() => IngestionFinding)
+  @ListOf(() => IngestionFinding)
   findings?: IngestionFinding[];
 }
 
@@ -205,12 +197,10 @@ export class IngestionInput {
 export class Ingestion {
   @IsText() job_id!: string;
   @IsIn(['running', 'completed', 'failed']) status!: string;
-  @ValidateNested() @Type(() => IngestionCounts) counts!: IngestionCounts;
+  @Nested(() => IngestionCounts) counts!: IngestionCounts;
   @IsInt() records_total!: number;
-  @IsArray() @ValidateNested({ each: true }) @Type(() => RecordOutcome) records!: RecordOutcome[];
-  @IsArray()
-  @ValidateNested({ each: true })
-  @Type(() => IngestionFinding)
+  @ListOf(() => RecordOutcome) records!: RecordOutcome[];
+  @ListOf(() => IngestionFinding)
   findings!: IngestionFinding[];
   @IsWhen() submitted_at!: string;
   @IsOptional() @IsWhen() completed_at?: string;

@@ -1,6 +1,5 @@
-import { Type } from 'class-transformer';
-import { IsArray, IsBoolean, IsIn, IsInt, IsOptional, ValidateNested } from 'class-validator';
-import { Doc, IsPosition, IsText, IsWhen } from '#kernel/shape-decorators.js';
+import { IsArray, IsBoolean, IsIn, IsInt, IsOptional } from 'class-validator';
+import { Doc, IsPosition, IsText, IsWhen, ListOf, Nested } from '#kernel/shape-decorators.js';
 import { DraftSourceType, ROLES, ScopeValue, SUCCESSIONS } from './contract-ontology.js';
 
 export class OntologyDifference {
@@ -32,9 +31,7 @@ export class OntologyProposal {
   @IsOptional() @IsWhen() decided_at?: string;
   @Doc('Untrusted text.') @IsOptional() @IsText({ max: 2_000 }) decision_reason?: string;
   @Doc('What it changes in its base, the first 100 differences.')
-  @IsArray()
-  @ValidateNested({ each: true })
-  @Type(() => OntologyDifference)
+  @ListOf(() => OntologyDifference)
   diff!: OntologyDifference[];
   @IsInt() diff_total!: number;
 }
@@ -42,7 +39,7 @@ export class OntologyProposal {
 export class OntologyReceipt {
   @IsText() proposal_id!: string;
   @IsText() content_hash!: string;
-  @ValidateNested() @Type(() => OntologyProposal) proposal!: OntologyProposal;
+  @Nested(() => OntologyProposal) proposal!: OntologyProposal;
   @Doc('Pass it as `at_least` to read your write from any server.') @IsPosition() position!: string;
 }
 
@@ -52,9 +49,7 @@ export class EditOntologyReceipt {
   @IsText() content_hash!: string;
   @Doc('approve: the version that became active.') @IsOptional() @IsInt() version?: number;
   @Doc('The first 100 differences.')
-  @IsArray()
-  @ValidateNested({ each: true })
-  @Type(() => OntologyDifference)
+  @ListOf(() => OntologyDifference)
   diff!: OntologyDifference[];
   @IsInt() diff_total!: number;
   @Doc('Pass it as `at_least` to read your write from any server.') @IsPosition() position!: string;
@@ -71,7 +66,7 @@ class OntologyTopicView {
 
 class OntologyDimensionView {
   @IsText() name!: string;
-  @IsArray() @ValidateNested({ each: true }) @Type(() => ScopeValue) values!: ScopeValue[];
+  @ListOf(() => ScopeValue) values!: ScopeValue[];
   @IsBoolean() open!: boolean;
   @Doc('Untrusted text.') @IsOptional() @IsText({ max: 2_000 }) description?: string;
 }
@@ -91,26 +86,16 @@ class TopicMerge {
 
 export class OntologyContentView {
   @Doc('0: none is active yet.') @IsInt() version!: number;
-  @IsArray()
-  @ValidateNested({ each: true })
-  @Type(() => OntologyTopicView)
+  @ListOf(() => OntologyTopicView)
   topics!: OntologyTopicView[];
-  @IsArray()
-  @ValidateNested({ each: true })
-  @Type(() => OntologyDimensionView)
+  @ListOf(() => OntologyDimensionView)
   dimensions!: OntologyDimensionView[];
-  @IsArray()
-  @ValidateNested({ each: true })
-  @Type(() => DraftSourceType)
+  @ListOf(() => DraftSourceType)
   source_types!: DraftSourceType[];
-  @IsArray()
-  @ValidateNested({ each: true })
-  @Type(() => OntologyRuleView)
+  @ListOf(() => OntologyRuleView)
   authority!: OntologyRuleView[];
   @Doc('Topics that were joined with another one, oldest first.')
-  @IsArray()
-  @ValidateNested({ each: true })
-  @Type(() => TopicMerge)
+  @ListOf(() => TopicMerge)
   merged!: TopicMerge[];
 }
 
@@ -125,29 +110,22 @@ export class OntologyVersion {
   @Doc('Untrusted text.') @IsOptional() @IsText({ max: 2_000 }) reason?: string;
   @IsPosition() position!: string;
   @Doc('What it changed in the version before, the first 100 differences.')
-  @IsArray()
-  @ValidateNested({ each: true })
-  @Type(() => OntologyDifference)
+  @ListOf(() => OntologyDifference)
   diff!: OntologyDifference[];
   @IsInt() diff_total!: number;
 }
 
 export class Ontology {
-  @ValidateNested() @Type(() => OntologyContentView) active!: OntologyContentView;
+  @Nested(() => OntologyContentView) active!: OntologyContentView;
   @Doc('The version asked for.')
   @IsOptional()
-  @ValidateNested()
-  @Type(() => OntologyContentView)
+  @Nested(() => OntologyContentView)
   requested?: OntologyContentView;
   @Doc('Latest first.')
-  @IsArray()
-  @ValidateNested({ each: true })
-  @Type(() => OntologyVersion)
+  @ListOf(() => OntologyVersion)
   versions!: OntologyVersion[];
   @Doc('Open proposals, then the latest 20 that were decided or are outdated.')
-  @IsArray()
-  @ValidateNested({ each: true })
-  @Type(() => OntologyProposal)
+  @ListOf(() => OntologyProposal)
   proposals!: OntologyProposal[];
   @IsPosition() position!: string;
   @IsOptional() @IsText() next_cursor?: string;

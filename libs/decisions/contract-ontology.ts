@@ -1,7 +1,5 @@
-import { Type } from 'class-transformer';
 import {
   ArrayMaxSize,
-  ArrayMinSize,
   IsArray,
   IsBoolean,
   IsIn,
@@ -9,10 +7,9 @@ import {
   IsOptional,
   Max,
   Min,
-  ValidateNested,
 } from 'class-validator';
 import { PageCursor, PageLimit } from '#kernel/paging.js';
-import { Doc, IsKnownAt, IsPosition, IsText } from '#kernel/shape-decorators.js';
+import { Doc, IsKnownAt, IsPosition, IsText, ListOf, Nested } from '#kernel/shape-decorators.js';
 
 export const ONTOLOGY_OPERATIONS = [
   'add_topic',
@@ -67,10 +64,7 @@ class DraftTopic {
 class DraftDimension {
   @IsText(NAME) name!: string;
   @IsOptional()
-  @IsArray()
-  @ArrayMaxSize(ONTOLOGY_INPUT.values)
-  @ValidateNested({ each: true })
-  @Type(() => ScopeValue)
+  @ListOf(() => ScopeValue, { max: ONTOLOGY_INPUT.values })
   values?: ScopeValue[];
   @Doc('Whether values that are not declared may be used; default true.')
   @IsOptional()
@@ -108,28 +102,16 @@ class DraftRule {
 @Doc('Topics, scope dimensions, source types and rules of authority.')
 export class OntologyDraft {
   @IsOptional()
-  @IsArray()
-  @ArrayMaxSize(ONTOLOGY_INPUT.topics)
-  @ValidateNested({ each: true })
-  @Type(() => DraftTopic)
+  @ListOf(() => DraftTopic, { max: ONTOLOGY_INPUT.topics })
   topics?: DraftTopic[];
   @IsOptional()
-  @IsArray()
-  @ArrayMaxSize(16)
-  @ValidateNested({ each: true })
-  @Type(() => DraftDimension)
+  @ListOf(() => DraftDimension, { max: 16 })
   dimensions?: DraftDimension[];
   @IsOptional()
-  @IsArray()
-  @ArrayMaxSize(100)
-  @ValidateNested({ each: true })
-  @Type(() => DraftSourceType)
+  @ListOf(() => DraftSourceType, { max: 100 })
   source_types?: DraftSourceType[];
   @IsOptional()
-  @IsArray()
-  @ArrayMaxSize(200)
-  @ValidateNested({ each: true })
-  @Type(() => DraftRule)
+  @ListOf(() => DraftRule, { max: 200 })
   authority?: DraftRule[];
 }
 
@@ -141,8 +123,7 @@ export class StartOntologyInput {
   description!: string;
   @Doc('The same in parts; then the description is kept but not read.')
   @IsOptional()
-  @ValidateNested()
-  @Type(() => OntologyDraft)
+  @Nested(() => OntologyDraft)
   draft?: OntologyDraft;
 }
 
@@ -170,10 +151,7 @@ export class OntologyChange {
   @IsOptional() @IsText(NAME) value?: string;
   @Doc('add_dimension: its values, each after the one above it.')
   @IsOptional()
-  @IsArray()
-  @ArrayMaxSize(ONTOLOGY_INPUT.values)
-  @ValidateNested({ each: true })
-  @Type(() => ScopeValue)
+  @ListOf(() => ScopeValue, { max: ONTOLOGY_INPUT.values })
   values?: ScopeValue[];
   @Doc('Whether values that are not declared may be used.')
   @IsOptional()
@@ -206,11 +184,7 @@ export class EditOntologyInput {
   action!: 'propose' | 'approve' | 'reject' | 'rollback';
   @Doc('propose: the steps, each on the result of the one before.')
   @IsOptional()
-  @IsArray()
-  @ArrayMinSize(1)
-  @ArrayMaxSize(ONTOLOGY_INPUT.operations)
-  @ValidateNested({ each: true })
-  @Type(() => OntologyChange)
+  @ListOf(() => OntologyChange, { min: 1, max: ONTOLOGY_INPUT.operations })
   change?: OntologyChange[];
   @Doc('propose: the version that you looked at; refused when another is active by now.')
   @IsOptional()

@@ -1,6 +1,5 @@
-import { Type } from 'class-transformer';
-import { IsArray, IsIn, IsInt, ValidateNested } from 'class-validator';
-import { Doc, IsText } from '#kernel/shape-decorators.js';
+import { IsIn, IsInt } from 'class-validator';
+import { Doc, IsText, ListOf } from '#kernel/shape-decorators.js';
 
 export class DecisionReceiptInput {
   @IsText({ max: 400 }) decision_id!: string;
@@ -25,9 +24,7 @@ export class LogReceipt {
   @Doc('An in-toto statement in Base64: what was recorded, in digests.')
   @IsText({ max: 200_000 })
   payload!: string;
-  @IsArray()
-  @ValidateNested({ each: true })
-  @Type(() => ReceiptSignature)
+  @ListOf(() => ReceiptSignature)
   signatures!: ReceiptSignature[];
   @Doc('A C2SP tlog-proof: index, hashes and the signed checkpoint that covers the event.')
   @IsText({ max: 200_000 })

@@ -1,8 +1,15 @@
-import { Type } from 'class-transformer';
-import { ArrayMaxSize, IsArray, IsIn, IsOptional, ValidateNested } from 'class-validator';
+import { ArrayMaxSize, IsArray, IsIn, IsOptional } from 'class-validator';
 import type { Json } from '#kernel/json.js';
 import { PageCursor, PageLimit } from '#kernel/paging.js';
-import { Doc, IsPosition, IsScope, IsText, IsValue, IsWhen } from '#kernel/shape-decorators.js';
+import {
+  Doc,
+  IsPosition,
+  IsScope,
+  IsText,
+  IsValue,
+  IsWhen,
+  ListOf,
+} from '#kernel/shape-decorators.js';
 
 export class PendingInput {
   @PageCursor() cursor?: string;
@@ -31,7 +38,7 @@ export class PendingItem {
 }
 
 export class Pending {
-  @IsArray() @ValidateNested({ each: true }) @Type(() => PendingItem) items!: PendingItem[];
+  @ListOf(() => PendingItem) items!: PendingItem[];
   @IsPosition() position!: string;
   @IsOptional() @IsText() next_cursor?: string;
 }

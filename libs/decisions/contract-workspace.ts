@@ -1,6 +1,5 @@
-import { Type } from 'class-transformer';
-import { IsArray, IsBoolean, IsIn, IsInt, IsOptional, ValidateNested } from 'class-validator';
-import { Doc, IsPosition, IsText } from '#kernel/shape-decorators.js';
+import { IsArray, IsBoolean, IsIn, IsInt, IsOptional } from 'class-validator';
+import { Doc, IsPosition, IsText, Nested } from '#kernel/shape-decorators.js';
 
 export class WorkspaceContextInput {
   @IsOptional() @IsPosition() at_least?: string;
@@ -40,11 +39,11 @@ class Counts {
 }
 
 export class WorkspaceContext {
-  @ValidateNested() @Type(() => NamedRef) workspace!: NamedRef;
-  @ValidateNested() @Type(() => OrganisationRef) organisation!: OrganisationRef;
-  @ValidateNested() @Type(() => CallerView) caller!: CallerView;
-  @ValidateNested() @Type(() => OntologyStatus) ontology!: OntologyStatus;
-  @ValidateNested() @Type(() => Counts) counts!: Counts;
+  @Nested(() => NamedRef) workspace!: NamedRef;
+  @Nested(() => OrganisationRef) organisation!: OrganisationRef;
+  @Nested(() => CallerView) caller!: CallerView;
+  @Nested(() => OntologyStatus) ontology!: OntologyStatus;
+  @Nested(() => Counts) counts!: Counts;
   @Doc('Answers are kept for rating.') @IsBoolean() capture_enabled!: boolean;
   @Doc('Zone in which a date without a time is read.') @IsText() zone!: string;
   @IsPosition() position!: string;

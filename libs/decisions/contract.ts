@@ -1,5 +1,4 @@
-import { Type } from 'class-transformer';
-import { IsArray, IsBoolean, IsIn, IsInt, IsOptional, ValidateNested } from 'class-validator';
+import { IsArray, IsBoolean, IsIn, IsInt, IsOptional } from 'class-validator';
 import type { Json } from '#kernel/json.js';
 import { PageCursor, PageLimit } from '#kernel/paging.js';
 import {
@@ -10,6 +9,8 @@ import {
   IsText,
   IsValue,
   IsWhen,
+  ListOf,
+  Nested,
 } from '#kernel/shape-decorators.js';
 import { DecidedSince, DecidedUntil, DecidedWindow } from './contract-decided.js';
 import { Erasable } from './contract-erased.js';
@@ -84,7 +85,7 @@ export class DecisionView extends Erasable {
   @IsOptional() @IsWhen() decided_at?: string;
   @IsOptional() @IsWhen() effective_from?: string;
   @IsOptional() @IsWhen() effective_to?: string;
-  @IsArray() @ValidateNested({ each: true }) @Type(() => Approver) approved_by!: Approver[];
+  @ListOf(() => Approver) approved_by!: Approver[];
   @Doc('When it was approved in this ledger.') @IsWhen() approved_at!: string;
   @IsIn(['approved', 'superseded', 'revoked']) state!: string;
   @IsOptional() @IsText() superseded_by?: string;
@@ -160,39 +161,29 @@ export class Answer {
   @IsIn(STATES) state!: (typeof STATES)[number];
   @Doc('`Current` for verified.') @IsText() label!: string;
   @Doc('Why this state.') @IsText({ max: 8_000 }) reason!: string;
-  @IsOptional() @ValidateNested() @Type(() => DecisionView) decision?: DecisionView;
+  @IsOptional() @Nested(() => DecisionView) decision?: DecisionView;
 
   @Doc('Decisions that hold at once, or that need a scope to apply. Not ranked.')
-  @IsArray()
-  @ValidateNested({ each: true })
-  @Type(() => DecisionView)
+  @ListOf(() => DecisionView)
   alternatives!: DecisionView[];
 
   @Doc('Decisions that were in force and no longer are, latest first.')
-  @IsArray()
-  @ValidateNested({ each: true })
-  @Type(() => DecisionView)
+  @ListOf(() => DecisionView)
   history!: DecisionView[];
 
   @Doc('More history than shown: see get_decision_history.')
   @IsBoolean()
   history_truncated!: boolean;
-  @IsArray()
-  @ValidateNested({ each: true })
-  @Type(() => ConflictSummary)
+  @ListOf(() => ConflictSummary)
   conflicts!: ConflictSummary[];
-  @IsArray() @ValidateNested({ each: true }) @Type(() => Evidence) evidence!: Evidence[];
-  @IsArray() @ValidateNested({ each: true }) @Type(() => SourceRef) sources!: SourceRef[];
+  @ListOf(() => Evidence) evidence!: Evidence[];
+  @ListOf(() => SourceRef) sources!: SourceRef[];
   @Doc('Topics nearest to the words asked, best first: suggestions, never an answer.')
-  @IsArray()
-  @ValidateNested({ each: true })
-  @Type(() => CandidateTopic)
+  @ListOf(() => CandidateTopic)
   candidate_topics!: CandidateTopic[];
-  @IsArray()
-  @ValidateNested({ each: true })
-  @Type(() => CandidateExcerpt)
+  @ListOf(() => CandidateExcerpt)
   candidate_excerpts!: CandidateExcerpt[];
-  @IsOptional() @ValidateNested() @Type(() => TopicRef) topic?: TopicRef;
+  @IsOptional() @Nested(() => TopicRef) topic?: TopicRef;
   @IsWhen() as_of!: string;
   @Doc('Instant or position; absent: everything that is recorded.')
   @IsOptional()
@@ -207,8 +198,7 @@ export class Answer {
   @IsOptional() @IsText() call_id?: string;
   @Doc('On request: proves this answer without its member `receipt`.')
   @IsOptional()
-  @ValidateNested()
-  @Type(() => LogReceipt)
+  @Nested(() => LogReceipt)
   receipt?: LogReceipt;
 }
 
@@ -258,25 +248,18 @@ export class History {
   @Doc('Untrusted text.') @IsText({ max: 8_000 }) name!: string;
   @Doc('Untrusted text.') @IsArray() @IsText({ max: 8_000 }, { each: true }) aliases!: string[];
   @Doc('Decisions in force at `as_of`; more than one where scopes differ, or in conflict.')
-  @IsArray()
-  @ValidateNested({ each: true })
-  @Type(() => DecisionView)
+  @ListOf(() => DecisionView)
   heads!: DecisionView[];
   @Doc('Oldest first, in the order of recording.')
-  @IsArray()
-  @ValidateNested({ each: true })
-  @Type(() => TimelineEntry)
+  @ListOf(() => TimelineEntry)
   timeline!: TimelineEntry[];
   @Doc('Where asked for: the timeline is of decisions made in it.')
   @IsOptional()
-  @ValidateNested()
-  @Type(() => DecidedWindow)
+  @Nested(() => DecidedWindow)
   decided?: DecidedWindow;
   @Doc('Why the timeline is empty.') @IsOptional() @IsText({ max: 8_000 }) empty_reason?: string;
   @Doc('Topics nearest to the words asked, best first: suggestions, never an answer.')
-  @IsArray()
-  @ValidateNested({ each: true })
-  @Type(() => CandidateTopic)
+  @ListOf(() => CandidateTopic)
   candidate_topics!: CandidateTopic[];
   @IsPosition() position!: string;
   @IsOptional() @IsText() next_cursor?: string;

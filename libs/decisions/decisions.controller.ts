@@ -53,37 +53,37 @@ export class DecisionsController {
     WorkspaceContextInput,
     WorkspaceContext,
   )
-  context(@CallerOf() caller: Caller, @Input(WorkspaceContextInput) input: WorkspaceContextInput) {
+  context(@CallerOf() caller: Caller, @Input() input: WorkspaceContextInput) {
     return this.queries.execute(new GetWorkspaceContext(caller, input));
   }
 
   @Operation('POST', 'answers', 'What is decided?', ResolveInput, Answer)
-  resolve(@CallerOf() caller: Caller, @Input(ResolveInput) input: ResolveInput) {
+  resolve(@CallerOf() caller: Caller, @Input() input: ResolveInput) {
     return this.queries.execute(new ResolveDecisionState(caller, input));
   }
 
   @Operation('GET', 'topics/:topic/history', 'Timeline of a topic', HistoryInput, History)
-  history(@CallerOf() caller: Caller, @Input(HistoryInput) input: HistoryInput) {
+  history(@CallerOf() caller: Caller, @Input() input: HistoryInput) {
     return this.queries.execute(new GetDecisionHistory(caller, input));
   }
 
   @Operation('GET', 'decisions', 'Decisions made in a time', DecisionsInput, Decisions)
-  decisions(@CallerOf() caller: Caller, @Input(DecisionsInput) input: DecisionsInput) {
+  decisions(@CallerOf() caller: Caller, @Input() input: DecisionsInput) {
     return this.queries.execute(new ListDecisions(caller, input));
   }
 
   @Operation('POST', 'ingestions', 'Ingest sources and records', IngestInput, IngestReceipt, 202)
-  ingest(@CallerOf() caller: Caller, @Input(IngestInput) input: IngestInput) {
+  ingest(@CallerOf() caller: Caller, @Input() input: IngestInput) {
     return this.commands.execute(new SubmitIngestion(caller, input));
   }
 
   @Operation('GET', 'ingestions/:job_id', 'Result of an ingestion', IngestionInput, Ingestion)
-  ingestion(@CallerOf() caller: Caller, @Input(IngestionInput) input: IngestionInput) {
+  ingestion(@CallerOf() caller: Caller, @Input() input: IngestionInput) {
     return this.queries.execute(new GetIngestion(caller, input));
   }
 
   @Operation('GET', 'pending', 'Candidates and conflicts awaiting review', PendingInput, Pending)
-  pending(@CallerOf() caller: Caller, @Input(PendingInput) input: PendingInput) {
+  pending(@CallerOf() caller: Caller, @Input() input: PendingInput) {
     return this.queries.execute(new ListPending(caller, input));
   }
 
@@ -94,12 +94,12 @@ export class DecisionsController {
     ReviewInput,
     ReviewReceipt,
   )
-  review(@CallerOf() caller: Caller, @Input(ReviewInput) input: ReviewInput) {
+  review(@CallerOf() caller: Caller, @Input() input: ReviewInput) {
     return this.commands.execute(new ReviewDecision(caller, input));
   }
 
   @Operation('GET', 'conflicts', 'Decisions that cannot both hold', ConflictsInput, Conflicts)
-  conflicts(@CallerOf() caller: Caller, @Input(ConflictsInput) input: ConflictsInput) {
+  conflicts(@CallerOf() caller: Caller, @Input() input: ConflictsInput) {
     return this.queries.execute(new FindConflicts(caller, input));
   }
 
@@ -110,15 +110,12 @@ export class DecisionsController {
     ResolveConflictInput,
     ResolveConflictReceipt,
   )
-  resolveConflict(
-    @CallerOf() caller: Caller,
-    @Input(ResolveConflictInput) input: ResolveConflictInput,
-  ) {
+  resolveConflict(@CallerOf() caller: Caller, @Input() input: ResolveConflictInput) {
     return this.commands.execute(new ResolveConflict(caller, input));
   }
 
   @Operation('POST', 'answers/:call_id/ratings', 'Rate a captured answer', RateInput, RateReceipt)
-  rate(@CallerOf() caller: Caller, @Input(RateInput) input: RateInput) {
+  rate(@CallerOf() caller: Caller, @Input() input: RateInput) {
     return this.commands.execute(new RateAnswer(caller, input));
   }
 
@@ -129,7 +126,7 @@ export class DecisionsController {
     AnswerReceiptInput,
     LogReceipt,
   )
-  answerReceipt(@CallerOf() caller: Caller, @Input(AnswerReceiptInput) input: AnswerReceiptInput) {
+  answerReceipt(@CallerOf() caller: Caller, @Input() input: AnswerReceiptInput) {
     return this.queries.execute(new GetAnswerReceipt(caller, input));
   }
 
@@ -140,10 +137,7 @@ export class DecisionsController {
     DecisionReceiptInput,
     LogReceipt,
   )
-  approvalReceipt(
-    @CallerOf() caller: Caller,
-    @Input(DecisionReceiptInput) input: DecisionReceiptInput,
-  ) {
+  approvalReceipt(@CallerOf() caller: Caller, @Input() input: DecisionReceiptInput) {
     return this.queries.execute(new GetDecisionReceipt(caller, input));
   }
 
@@ -154,10 +148,7 @@ export class DecisionsController {
     ConflictReceiptInput,
     LogReceipt,
   )
-  conflictReceipt(
-    @CallerOf() caller: Caller,
-    @Input(ConflictReceiptInput) input: ConflictReceiptInput,
-  ) {
+  conflictReceipt(@CallerOf() caller: Caller, @Input() input: ConflictReceiptInput) {
     return this.queries.execute(new GetConflictReceipt(caller, input));
   }
 }

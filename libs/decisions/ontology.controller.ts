@@ -15,7 +15,7 @@ export class OntologyController {
   ) {}
 
   @Operation('GET', 'ontology', 'The ontology, its versions and proposals', OntologyInput, Ontology)
-  ontology(@CallerOf() caller: Caller, @Input(OntologyInput) input: OntologyInput) {
+  ontology(@CallerOf() caller: Caller, @Input() input: OntologyInput) {
     return this.queries.execute(new GetOntology(caller, input));
   }
 
@@ -27,7 +27,7 @@ export class OntologyController {
     OntologyReceipt,
     201,
   )
-  start(@CallerOf() caller: Caller, @Input(StartOntologyInput) input: StartOntologyInput) {
+  start(@CallerOf() caller: Caller, @Input() input: StartOntologyInput) {
     return this.commands.execute(new StartOntology(caller, input));
   }
 
@@ -38,7 +38,7 @@ export class OntologyController {
     EditOntologyInput,
     EditOntologyReceipt,
   )
-  edit(@CallerOf() caller: Caller, @Input(EditOntologyInput) input: EditOntologyInput) {
+  edit(@CallerOf() caller: Caller, @Input() input: EditOntologyInput) {
     return this.commands.execute(new EditOntology(caller, input));
   }
 }

@@ -1,8 +1,16 @@
-import { Type } from 'class-transformer';
-import { IsArray, IsBoolean, IsIn, IsInt, IsOptional, ValidateNested } from 'class-validator';
+import { IsArray, IsBoolean, IsIn, IsInt, IsOptional } from 'class-validator';
 import type { Json } from '#kernel/json.js';
 import { PageCursor, PageLimit } from '#kernel/paging.js';
-import { Doc, IsPosition, IsScope, IsText, IsValue, IsWhen } from '#kernel/shape-decorators.js';
+import {
+  Doc,
+  IsPosition,
+  IsScope,
+  IsText,
+  IsValue,
+  IsWhen,
+  ListOf,
+  Nested,
+} from '#kernel/shape-decorators.js';
 import { DATASET_STATES, EvalCase, RunSummary } from './contract.js';
 
 export class DatasetsInput {
@@ -50,7 +58,7 @@ export class RunView {
   @Doc('Log position at which all cases were resolved.') @IsPosition() memory_position!: string;
   @IsText() run_by!: string;
   @IsWhen() run_at!: string;
-  @ValidateNested() @Type(() => RunSummary) summary!: RunSummary;
+  @Nested(() => RunSummary) summary!: RunSummary;
 }
 
 export class DatasetView {
@@ -62,10 +70,10 @@ export class DatasetView {
   @IsInt() case_count!: number;
   @IsText() prepared_by!: string;
   @IsWhen() prepared_at!: string;
-  @IsOptional() @ValidateNested() @Type(() => DatasetReview) approved?: DatasetReview;
-  @IsOptional() @ValidateNested() @Type(() => DatasetReview) retired?: DatasetReview;
+  @IsOptional() @Nested(() => DatasetReview) approved?: DatasetReview;
+  @IsOptional() @Nested(() => DatasetReview) retired?: DatasetReview;
   @IsInt() run_count!: number;
-  @IsOptional() @ValidateNested() @Type(() => RunView) latest_run?: RunView;
+  @IsOptional() @Nested(() => RunView) latest_run?: RunView;
 }
 
 export class CheckResult {
@@ -101,8 +109,8 @@ export class ObservedAnswer {
 }
 
 class CaseBefore {
-  @ValidateNested() @Type(() => ObservedAnswer) observed!: ObservedAnswer;
-  @IsArray() @ValidateNested({ each: true }) @Type(() => CheckResult) checks!: CheckResult[];
+  @Nested(() => ObservedAnswer) observed!: ObservedAnswer;
+  @ListOf(() => CheckResult) checks!: CheckResult[];
   @Doc('Whether what was observed or a check differs from the run looked at.')
   @IsBoolean()
   differs!: boolean;
@@ -110,13 +118,12 @@ class CaseBefore {
 
 export class CaseResult {
   @Doc('Place in the dataset, from 0.') @IsInt() case!: number;
-  @Doc('Question and expectation.') @ValidateNested() @Type(() => EvalCase) asked!: EvalCase;
-  @ValidateNested() @Type(() => ObservedAnswer) observed!: ObservedAnswer;
-  @IsArray() @ValidateNested({ each: true }) @Type(() => CheckResult) checks!: CheckResult[];
+  @Doc('Question and expectation.') @Nested(() => EvalCase) asked!: EvalCase;
+  @Nested(() => ObservedAnswer) observed!: ObservedAnswer;
+  @ListOf(() => CheckResult) checks!: CheckResult[];
   @Doc('The same case in the run of `compare_to`.')
   @IsOptional()
-  @ValidateNested()
-  @Type(() => CaseBefore)
+  @Nested(() => CaseBefore)
   before?: CaseBefore;
 }
 
@@ -124,28 +131,21 @@ export class CaseResult {
 export class Intelligence {
   @Doc('Latest first.')
   @IsOptional()
-  @IsArray()
-  @ValidateNested({ each: true })
-  @Type(() => DatasetView)
+  @ListOf(() => DatasetView)
   datasets?: DatasetView[];
-  @IsOptional() @ValidateNested() @Type(() => DatasetView) dataset?: DatasetView;
-  @IsOptional() @IsArray() @ValidateNested({ each: true }) @Type(() => EvalCase) cases?: EvalCase[];
+  @IsOptional() @Nested(() => DatasetView) dataset?: DatasetView;
+  @IsOptional() @ListOf(() => EvalCase) cases?: EvalCase[];
   @Doc('Latest first.')
   @IsOptional()
-  @IsArray()
-  @ValidateNested({ each: true })
-  @Type(() => RunView)
+  @ListOf(() => RunView)
   runs?: RunView[];
-  @IsOptional() @ValidateNested() @Type(() => RunView) run?: RunView;
+  @IsOptional() @Nested(() => RunView) run?: RunView;
   @Doc('The run of `compare_to`.')
   @IsOptional()
-  @ValidateNested()
-  @Type(() => RunView)
+  @Nested(() => RunView)
   compared_to?: RunView;
   @IsOptional()
-  @IsArray()
-  @ValidateNested({ each: true })
-  @Type(() => CaseResult)
+  @ListOf(() => CaseResult)
   results?: CaseResult[];
   @IsPosition() position!: string;
   @IsOptional() @IsText() next_cursor?: string;

@@ -1,13 +1,4 @@
-import { Type } from 'class-transformer';
-import {
-  ArrayMaxSize,
-  ArrayMinSize,
-  IsArray,
-  IsIn,
-  IsInt,
-  IsOptional,
-  ValidateNested,
-} from 'class-validator';
+import { ArrayMaxSize, IsArray, IsIn, IsInt, IsOptional } from 'class-validator';
 import type { Json } from '#kernel/json.js';
 import {
   Doc,
@@ -17,6 +8,8 @@ import {
   IsText,
   IsValue,
   IsWhen,
+  ListOf,
+  Nested,
 } from '#kernel/shape-decorators.js';
 
 /** Cases of one dataset at most (O-42). */
@@ -58,7 +51,7 @@ export class EvalCase {
   @IsOptional()
   @IsKnownAt()
   known_at?: string;
-  @ValidateNested() @Type(() => EvalExpectation) expect!: EvalExpectation;
+  @Nested(() => EvalExpectation) expect!: EvalExpectation;
 }
 
 export class PrepareDatasetInput {
@@ -68,11 +61,7 @@ export class PrepareDatasetInput {
   @IsText({ max: 2_000 })
   description?: string;
   @Doc('Questions with the answers that a person expects.')
-  @IsArray()
-  @ArrayMinSize(1)
-  @ArrayMaxSize(CASES_MAX)
-  @ValidateNested({ each: true })
-  @Type(() => EvalCase)
+  @ListOf(() => EvalCase, { min: 1, max: CASES_MAX })
   cases!: EvalCase[];
 }
 
@@ -118,7 +107,7 @@ export class CheckCounts {
 export class RunSummary {
   @IsInt() cases!: number;
   @Doc('Cases in which no check failed.') @IsInt() cases_passed!: number;
-  @ValidateNested() @Type(() => CheckCounts) checks!: CheckCounts;
+  @Nested(() => CheckCounts) checks!: CheckCounts;
 }
 
 export class RunReceipt {
@@ -128,7 +117,7 @@ export class RunReceipt {
   @IsText() scorer_version!: string;
   @IsInt() ontology_version!: number;
   @Doc('Log position at which all cases were resolved.') @IsPosition() memory_position!: string;
-  @ValidateNested() @Type(() => RunSummary) summary!: RunSummary;
+  @Nested(() => RunSummary) summary!: RunSummary;
   @Doc('Pass it as `at_least` to read your write from any server.') @IsPosition() position!: string;
 }
 

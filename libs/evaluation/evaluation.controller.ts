@@ -41,12 +41,12 @@ export class EvaluationController {
     DatasetReceipt,
     201,
   )
-  prepare(@CallerOf() caller: Caller, @Input(PrepareDatasetInput) input: PrepareDatasetInput) {
+  prepare(@CallerOf() caller: Caller, @Input() input: PrepareDatasetInput) {
     return this.commands.execute(new PrepareDataset(caller, input));
   }
 
   @Operation('GET', 'datasets', 'Datasets, latest first', DatasetsInput, Intelligence)
-  datasets(@CallerOf() caller: Caller, @Input(DatasetsInput) input: DatasetsInput) {
+  datasets(@CallerOf() caller: Caller, @Input() input: DatasetsInput) {
     return this.queries.execute(new GetIntelligence(caller, input));
   }
 
@@ -57,7 +57,7 @@ export class EvaluationController {
     DatasetInput,
     Intelligence,
   )
-  dataset(@CallerOf() caller: Caller, @Input(DatasetInput) input: DatasetInput) {
+  dataset(@CallerOf() caller: Caller, @Input() input: DatasetInput) {
     return this.queries.execute(new GetIntelligence(caller, input));
   }
 
@@ -68,7 +68,7 @@ export class EvaluationController {
     ReviewDatasetInput,
     DatasetReceipt,
   )
-  review(@CallerOf() caller: Caller, @Input(ReviewDatasetInput) input: ReviewDatasetInput) {
+  review(@CallerOf() caller: Caller, @Input() input: ReviewDatasetInput) {
     return this.commands.execute(new ReviewDataset(caller, input));
   }
 
@@ -80,7 +80,7 @@ export class EvaluationController {
     RunReceipt,
     201,
   )
-  run(@CallerOf() caller: Caller, @Input(RunInput) input: RunInput) {
+  run(@CallerOf() caller: Caller, @Input() input: RunInput) {
     return this.commands.execute(new RunEval(caller, input));
   }
 
@@ -91,7 +91,7 @@ export class EvaluationController {
     ExportInput,
     DatasetExport,
   )
-  export(@CallerOf() caller: Caller, @Input(ExportInput) input: ExportInput) {
+  export(@CallerOf() caller: Caller, @Input() input: ExportInput) {
     return this.queries.execute(new ExportDataset(caller, input));
   }
 
@@ -102,7 +102,7 @@ export class EvaluationController {
     RunViewInput,
     Intelligence,
   )
-  runDetail(@CallerOf() caller: Caller, @Input(RunViewInput) input: RunViewInput) {
+  runDetail(@CallerOf() caller: Caller, @Input() input: RunViewInput) {
     return this.queries.execute(new GetIntelligence(caller, input));
   }
 }

@@ -1,4 +1,4 @@
-import { closeSync, existsSync, fsyncSync, linkSync, mkdirSync, openSync } from 'node:fs';
+import { closeSync, existsSync, linkSync, mkdirSync, openSync } from 'node:fs';
 import { readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { Refusal } from '#kernel/refusal.js';
@@ -23,6 +23,7 @@ import {
 import { ledgerFile } from './sqlite-file.js';
 import { keysFile } from './sqlite-keys.js';
 import type { SqliteSnapshot } from './sqlite-snapshot.js';
+import { sync } from './sync.js';
 
 // A backup is one SQLite file: the ledger's tables, and what it says of itself in one more. No file that SQLite has open in this
 // process is opened here: closing it would drop SQLite's locks (POSIX).
@@ -261,13 +262,4 @@ function fileExists(path: string): Refusal {
   return new Refusal('conflict', 'file_exists', `${path} is there already`, {
     fix: 'give another name: no backup is ever overwritten',
   });
-}
-
-function sync(path: string): void {
-  const fd = openSync(path, 'r');
-  try {
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
-  }
 }

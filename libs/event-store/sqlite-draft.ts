@@ -1,8 +1,9 @@
-import { closeSync, fsyncSync, openSync, rmSync } from 'node:fs';
+import { closeSync, openSync, rmSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { LedgerDamage } from './ledger-check.js';
 import type { HeaderFacts } from './header-facts.js';
 import { layOut, sqliteCode } from './sqlite-file.js';
+import { sync } from './sync.js';
 
 const SQLITE_CONSTRAINT = 19;
 /** Events and blobs in one transaction. */
@@ -71,12 +72,7 @@ export class LedgerDraft {
     this.#commit();
     this.db.exec('PRAGMA journal_mode=DELETE');
     this.db.close();
-    const fd = openSync(this.path, 'r');
-    try {
-      fsyncSync(fd);
-    } finally {
-      closeSync(fd);
-    }
+    sync(this.path);
   }
 
   /** Nothing is left of it, finished or not. */

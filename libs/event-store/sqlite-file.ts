@@ -1,11 +1,11 @@
-import { accessSync, closeSync, constants, existsSync, fsyncSync, mkdirSync } from 'node:fs';
-import { openSync, readFileSync } from 'node:fs';
+import { accessSync, constants, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { Refusal } from '#kernel/refusal.js';
+import { sync } from './sync.js';
 
 // Files of a ledger directory that this engine owns: ledger.sqlite (with -wal and -shm), lock.sqlite, lock.json.
 
@@ -136,15 +136,6 @@ function settleWal(db: DatabaseSync, path: string): void {
     if (sqliteCode(error) !== SQLITE_FULL) throw error;
   }
   sync(`${path}-wal`);
-}
-
-function sync(path: string): void {
-  const fd = openSync(path, 'r');
-  try {
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
-  }
 }
 
 /** A connection that cannot write, for any thread or process, lock or not. `older`: an earlier layout will do. */

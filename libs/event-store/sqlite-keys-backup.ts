@@ -1,7 +1,8 @@
-import { chmodSync, closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
+import { chmodSync, closeSync, existsSync, openSync, renameSync, rmSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { Refusal } from '#kernel/refusal.js';
 import { keysFile } from './sqlite-keys.js';
+import { sync } from './sync.js';
 
 /** The keys of a backup, in a file of their own: it is kept for as long as an erasure may take to reach every copy, and no longer. */
 export function keysOfBackup(file: string): string {
@@ -86,13 +87,4 @@ export function noKeys(file: string): Refusal {
   return new Refusal('not_found', 'no_keys', `${file} holds no keys of a ledger`, {
     fix: 'give the file that "precedent backup" wrote beside the backup, or leave it out: then texts read [sealed]',
   });
-}
-
-function sync(path: string): void {
-  const fd = openSync(path, 'r');
-  try {
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
-  }
 }

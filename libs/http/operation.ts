@@ -7,19 +7,13 @@ import {
   SetMetadata,
   type ExecutionContext,
 } from '@nestjs/common';
-import {
-  ApiBearerAuth,
-  ApiBody,
-  ApiOperation,
-  ApiParam,
-  ApiQuery,
-  ApiResponse,
-} from '@nestjs/swagger';
+import type * as Swagger from '@nestjs/swagger';
 import type { FastifyRequest } from 'fastify';
 import './caller.js';
 import type { Caller, Toolset } from '#kernel/context.js';
 import { Refusal, invalid } from '#kernel/refusal.js';
 import { shapeOf, type JsonSchema } from '#kernel/shape.js';
+import { described } from './openapi.js';
 import { PROBLEM_SCHEMA, problemStatuses } from './problem.js';
 
 type Dto = new () => object;
@@ -31,51 +25,76 @@ export class Raw {
 
 /** What the OpenAPI decorators take for a schema. */
 type ApiSchema =
-  Exclude<Parameters<typeof ApiBody>[0], { type: unknown }> extends { schema: infer S } ? S : never;
+  Exclude<Parameters<typeof Swagger.ApiBody>[0], { type: unknown }> extends { schema: infer S }
+    ? S
+    : never;
 
 const api = (schema: unknown): ApiSchema => schema as ApiSchema;
 
+/** Stands on methods that take who asks and the input; one that wants another input does not compile. */
+type OperationDecorator<I> = <T extends (caller: Caller, input: I) => unknown>(
+  target: object,
+  name: string,
+  method: TypedPropertyDescriptor<T>,
+) => void;
+
+const INPUT = 'precedent:input';
+
 /**
- * A route with its place in `/openapi.json`: path parameters, then query (GET) or body (POST), all from the one DTO class. `*path` at the
- * end of a path is the rest of it, slashes included.
+ * A route with its place in `/openapi.json`: path parameters, then query (GET) or body (POST), all from the one DTO class, by which
+ * `@Input()` checks them. `*path` at the end of a path is the rest of it, slashes included.
  */
-export function Operation(
+export function Operation<I extends object>(
   method: 'GET' | 'POST',
   path: string,
   summary: string,
-  input: Dto,
+  input: new () => I,
   output: Dto | Raw,
   status = 200,
-): MethodDecorator {
+): OperationDecorator<I> {
+  return applyDecorators(
+    SetMetadata(INPUT, input),
+    method === 'GET' ? Get(routeOf(path)) : Post(routeOf(path)),
+    HttpCode(status),
+    described((swagger) => [
+      swagger.ApiBearerAuth(),
+      swagger.ApiOperation({
+        summary,
+        operationId: `${method.toLowerCase()}_${path.replace(/\W+/g, '_')}`,
+      }),
+      ...inputOf(swagger, method, path, input),
+      swagger.ApiResponse({ status, description: 'Done.', ...contentOf(output) }),
+      ...problemStatuses(method).map((code) =>
+        swagger.ApiResponse({
+          status: code,
+          description: 'Refused; the body says why and what helps.',
+          content: { 'application/problem+json': { schema: api(PROBLEM_SCHEMA) } },
+        }),
+      ),
+    ]),
+  );
+}
+
+function routeOf(path: string): string {
+  return path.replace(/\*path$/, '*');
+}
+
+function inputOf(
+  { ApiBody, ApiParam, ApiQuery }: typeof Swagger,
+  method: 'GET' | 'POST',
+  path: string,
+  input: Dto,
+): MethodDecorator[] {
   const { schema } = shapeOf(input);
-  const route = path.replace(/\*path$/, '*');
   const inPath = [...path.matchAll(/[:*](\w+)/g)].map((m) => m[1] ?? '');
   const rest = Object.entries(schema.properties).filter(([name]) => !inPath.includes(name));
   const required = (schema.required ?? []).filter((name) => !inPath.includes(name));
-  const parameters = [
+  return [
     ...inPath.map((name) => ApiParam({ name, schema: api(schema.properties[name]) })),
-    ...(method === 'GET' ? rest.map(([name, s]) => query(name, s, required.includes(name))) : []),
+    ...(method === 'GET'
+      ? rest.map(([name, s]) => ApiQuery(inQuery(name, s, required.includes(name))))
+      : [ApiBody({ schema: api({ ...schema, properties: Object.fromEntries(rest), required }) })]),
   ];
-  const body =
-    method === 'POST'
-      ? [ApiBody({ schema: api({ ...schema, properties: Object.fromEntries(rest), required }) })]
-      : [];
-  return applyDecorators(
-    method === 'GET' ? Get(route) : Post(route),
-    HttpCode(status),
-    ApiBearerAuth(),
-    ApiOperation({ summary, operationId: `${method.toLowerCase()}_${path.replace(/\W+/g, '_')}` }),
-    ...parameters,
-    ...body,
-    ApiResponse({ status, description: 'Done.', ...contentOf(output) }),
-    ...problemStatuses(method).map((code) =>
-      ApiResponse({
-        status: code,
-        description: 'Refused; the body says why and what helps.',
-        content: { 'application/problem+json': { schema: api(PROBLEM_SCHEMA) } },
-      }),
-    ),
-  );
 }
 
 function contentOf(output: Dto | Raw) {
@@ -83,15 +102,15 @@ function contentOf(output: Dto | Raw) {
   return { content: { [output.mediaType]: { schema: { type: 'string', format: 'binary' } } } };
 }
 
-function query(name: string, schema: JsonSchema, required: boolean): MethodDecorator {
+function inQuery(name: string, schema: JsonSchema, required: boolean) {
   const nested = schema.type === 'object' ? { style: 'deepObject' as const, explode: true } : {};
-  return ApiQuery({ name, required, schema: api(schema), ...nested });
+  return { name, required, schema: api(schema), ...nested };
 }
 
-/** The validated input of an operation, put together from path, query and body. */
-export const Input = createParamDecorator((dto: Dto, context: ExecutionContext): object => {
+/** The validated input of the operation that it stands in, put together from path, query and body. */
+export const Input = createParamDecorator((_data: unknown, context: ExecutionContext): object => {
   const request = context.switchToHttp().getRequest<FastifyRequest>();
-  const shape = shapeOf(dto);
+  const shape = shapeOf(Reflect.getMetadata(INPUT, context.getHandler()) as Dto);
   const { '*': rest, ...named } = request.params as Record<string, string>;
   const params = rest === undefined ? named : { ...named, path: rest };
   if (request.method === 'GET')

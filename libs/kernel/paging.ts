@@ -5,8 +5,8 @@ import { combined, Doc, IsText } from './shape-decorators.js';
 export const PAGE_MAX = 200;
 
 /** The field `limit` of a list; `what` says of what, and how many there are without it. */
-export function PageLimit(what: string): PropertyDecorator {
-  return combined(Max(PAGE_MAX), Min(1), IsInt(), IsOptional(), Doc(what));
+export function PageLimit(what: string, max = PAGE_MAX): PropertyDecorator {
+  return combined(Max(max), Min(1), IsInt(), IsOptional(), Doc(what));
 }
 
 /** The field `cursor` of a list, of at most so many characters. */

@@ -1,7 +1,12 @@
 import 'reflect-metadata';
+import { Type } from 'class-transformer';
 import {
+  ArrayMaxSize,
+  ArrayMinSize,
+  IsArray,
   ValidateBy,
   ValidateIf,
+  ValidateNested,
   buildMessage,
   isObject,
   type ValidationOptions,
@@ -53,6 +58,25 @@ export function combined(...decorators: readonly PropertyDecorator[]): PropertyD
   return (target, key) => {
     for (const decorate of decorators) decorate(target, key);
   };
+}
+
+/** An object of that DTO class, named in a function because it may be declared further down. */
+export function Nested(dto: () => new () => object): PropertyDecorator {
+  return combined(Type(dto), ValidateNested());
+}
+
+/** A list of objects of that DTO class, with so many items. */
+export function ListOf(
+  dto: () => new () => object,
+  { min, max }: { min?: number; max?: number } = {},
+): PropertyDecorator {
+  return combined(
+    Type(dto),
+    ValidateNested({ each: true }),
+    ...(max === undefined ? [] : [ArrayMaxSize(max)]),
+    ...(min === undefined ? [] : [ArrayMinSize(min)]),
+    IsArray(),
+  );
 }
 
 /** The field may be null. Without it null is refused, in optional fields too: leave them out. */

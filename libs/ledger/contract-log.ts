@@ -1,6 +1,5 @@
-import { Type } from 'class-transformer';
-import { IsArray, IsBoolean, IsIn, IsInt, IsOptional, Min, ValidateNested } from 'class-validator';
-import { Doc, IsPosition, IsText } from '#kernel/shape-decorators.js';
+import { IsBoolean, IsIn, IsInt, IsOptional, Min } from 'class-validator';
+import { Doc, IsPosition, IsText, ListOf } from '#kernel/shape-decorators.js';
 
 /** Names of keys and logs, roots and hashes are as in C2SP signed-note, tlog-checkpoint and tlog-tiles; hashes are base64 of 32 bytes. */
 export class LogInput {
@@ -72,9 +71,7 @@ export class LogKey {
 export class LogKeyList {
   @Doc('Name of the workspace’s log.') @IsText() origin!: string;
   @Doc('In the order in which they came; the last one signs.')
-  @IsArray()
-  @ValidateNested({ each: true })
-  @Type(() => LogKey)
+  @ListOf(() => LogKey)
   keys!: LogKey[];
   @Doc('The last one as PEM (SubjectPublicKeyInfo), for openssl.') @IsText() public_key!: string;
 }

@@ -1,15 +1,6 @@
-import { Type } from 'class-transformer';
-import {
-  IsArray,
-  IsBoolean,
-  IsIn,
-  IsInt,
-  IsOptional,
-  Max,
-  Min,
-  ValidateNested,
-} from 'class-validator';
-import { Doc, IsPosition, IsText, OrNull } from '#kernel/shape-decorators.js';
+import { IsBoolean, IsIn, IsInt, IsOptional } from 'class-validator';
+import { PageLimit } from '#kernel/paging.js';
+import { Doc, IsPosition, IsText, ListOf, Nested, OrNull } from '#kernel/shape-decorators.js';
 
 export const EVENTS_PAGE_MAX = 500;
 
@@ -20,11 +11,7 @@ export class EventsInput {
   @IsOptional()
   @IsPosition()
   after?: string;
-  @Doc('Events of the log that are looked at for one page.')
-  @IsOptional()
-  @IsInt()
-  @Min(1)
-  @Max(EVENTS_PAGE_MAX)
+  @PageLimit('Events of the log that are looked at for one page.', EVENTS_PAGE_MAX)
   limit?: number;
 }
 
@@ -42,7 +29,7 @@ export class LedgerEvent {
   @IsText() type!: string;
   @IsInt() version!: number;
   @IsText() recorded_at!: string;
-  @ValidateNested() @Type(() => EventActor) actor!: EventActor;
+  @Nested(() => EventActor) actor!: EventActor;
   @Doc('Id of the command that caused it.') @IsText() causation!: string;
   @Doc('Shared by everything that one request caused.') @IsText() correlation!: string;
   @Doc('Canonical JSON as it is stored and hashed. Untrusted text.')
@@ -51,7 +38,7 @@ export class LedgerEvent {
 }
 
 export class Events {
-  @IsArray() @ValidateNested({ each: true }) @Type(() => LedgerEvent) events!: LedgerEvent[];
+  @ListOf(() => LedgerEvent) events!: LedgerEvent[];
   @Doc('Pass as `after` for what follows; it stays valid for ever.') @IsPosition() next!: string;
   @Doc('Nothing followed when this page was read.') @IsBoolean() at_end!: boolean;
 }

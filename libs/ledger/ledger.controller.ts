@@ -10,7 +10,7 @@ export class LedgerController {
   constructor(private readonly queries: QueryBus) {}
 
   @Operation('GET', 'events', 'What was recorded, in the order of the log', EventsInput, Events)
-  events(@CallerOf() caller: Caller, @Input(EventsInput) input: EventsInput) {
+  events(@CallerOf() caller: Caller, @Input() input: EventsInput) {
     return this.queries.execute(new ListEvents(caller, input));
   }
 }

@@ -41,7 +41,7 @@ export class LogController {
     new Raw(TEXT),
   )
   @Header('content-type', TEXT)
-  checkpoint(@CallerOf() caller: Caller, @Input(LogInput) input: LogInput) {
+  checkpoint(@CallerOf() caller: Caller, @Input() input: LogInput) {
     return this.queries.execute(new GetCheckpoint(caller, input));
   }
 
@@ -53,7 +53,7 @@ export class LogController {
     new Raw(BYTES),
   )
   @Header('content-type', BYTES)
-  tile(@CallerOf() caller: Caller, @Input(TileInput) { path }: TileInput) {
+  tile(@CallerOf() caller: Caller, @Input() { path }: TileInput) {
     return this.queries.execute(new GetTile(caller, `tile/${path}`));
   }
 
@@ -64,7 +64,7 @@ export class LogController {
     InclusionInput,
     Inclusion,
   )
-  inclusion(@CallerOf() caller: Caller, @Input(InclusionInput) input: InclusionInput) {
+  inclusion(@CallerOf() caller: Caller, @Input() input: InclusionInput) {
     return this.queries.execute(new ProveInclusion(caller, input));
   }
 
@@ -75,12 +75,12 @@ export class LogController {
     ConsistencyInput,
     Consistency,
   )
-  consistency(@CallerOf() caller: Caller, @Input(ConsistencyInput) input: ConsistencyInput) {
+  consistency(@CallerOf() caller: Caller, @Input() input: ConsistencyInput) {
     return this.queries.execute(new ProveConsistency(caller, input));
   }
 
   @Operation('GET', 'keys', 'Public keys of the log, former ones included', LogInput, LogKeyList)
-  keys(@CallerOf() caller: Caller, @Input(LogInput) input: LogInput) {
+  keys(@CallerOf() caller: Caller, @Input() input: LogInput) {
     return this.queries.execute(new GetLogKeys(caller, input));
   }
 
@@ -91,7 +91,7 @@ export class LogController {
     RotationInput,
     Rotated,
   )
-  rotate(@CallerOf() caller: Caller, @Input(RotationInput) input: RotationInput) {
+  rotate(@CallerOf() caller: Caller, @Input() input: RotationInput) {
     return this.commands.execute(new RotateLogKey(caller, input));
   }
 }

@@ -42,9 +42,6 @@ function run(receipt: Receipt, vkeys: readonly string[], answer?: object) {
   return { status, said: `${stdout}${stderr}` };
 }
 
-const newLog = (): SmallLog =>
-  new SmallLog().append(...Array.from({ length: 300 }, (_, i) => `{"record":${i}}`));
-
 describe('receipts under tools that are not ours (P9)', () => {
   beforeAll(() => {
     for (const [tool, version] of [
@@ -58,7 +55,7 @@ describe('receipts under tools that are not ours (P9)', () => {
   });
 
   it('are proved by openssl and a script, also after a rotation of the key', () => {
-    const log = newLog();
+    const log = SmallLog.of(300);
     const counts = { proved: 0 };
     const keys = [log.vkey()];
     for (const [index, size] of [
@@ -86,7 +83,7 @@ describe('receipts under tools that are not ours (P9)', () => {
   });
 
   it('have a signature that openssl alone takes, and no other', () => {
-    const log = newLog();
+    const log = SmallLog.of(300);
     const { payload, signatures } = log.receipt(7);
     const pem = createPublicKey(log.privateKey).export({ type: 'spki', format: 'pem' });
     const message = preAuthentication(Buffer.from(payload, 'base64'));
@@ -151,12 +148,12 @@ describe('receipts under tools that are not ours (P9)', () => {
       'the signature of somebody else',
       /no key of the log signed the statement/,
       (log, receipt) => {
-        const other = newLog();
+        const other = SmallLog.of(300);
         return { ...receipt, signatures: other.receipt(7).signatures, tlog_proof: log.proof(7) };
       },
     ],
   ])('refuse %s', (_what, reason, change) => {
-    const log = newLog();
+    const log = SmallLog.of(300);
     const receipt = log.receipt(7, { state: 'resolved' });
     expect(run(receipt, [log.vkey()]).status).toBe(0);
     const { status, said } = run(change(log, receipt), [log.vkey()]);
@@ -165,7 +162,7 @@ describe('receipts under tools that are not ours (P9)', () => {
   });
 
   it('refuse another answer', () => {
-    const log = newLog();
+    const log = SmallLog.of(300);
     const receipt = log.receipt(7, { answer_sha256: answerDigest(ANSWER) });
     const { status, said } = run(receipt, [log.vkey()], { ...ANSWER, state: 'unknown' });
     expect([status, said]).toEqual([1, 'not proved: the receipt is for another answer\n']);

@@ -101,7 +101,7 @@ describe('P4: an older tree, after a newer one was seen', () => {
     auditor.newWitness('early');
     honest.serve(at('served'));
     await auditor.accepts('first look', auditor.witness('early', at('served')));
-    honest.serve(at('served'), honest.leaves.length - 3);
+    honest.serve(at('served'), honest.size - 3);
     const older = auditor.witness('early', at('served'));
     await auditor.catches('an older tree', older, /an older tree/);
     honest.serve(at('served'));
@@ -156,7 +156,7 @@ describe('P4: two histories', () => {
   });
 
   it('a fork: two signed checkpoints of one size with two roots', async () => {
-    expect(other.leaves.length).toBe(honest.leaves.length);
+    expect(other.size).toBe(honest.size);
     const [a, b] = [at('view-a', 'checkpoint'), at('view-b', 'checkpoint')];
     await auditor.accepts('a alone', auditor.verify(honest.dir, '--checkpoint', a));
     await auditor.accepts('b alone', auditor.verify(other.dir, '--checkpoint', b));

@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { auditLedger, chance, copyOf, tamper, verified } from '../support/audit-ledger.js';
+import { auditLedger, copyOf, tamper, verified } from '../support/audit-ledger.js';
 import type { AuditLedger } from '../support/audit-ledger.js';
+import { chance } from '../support/chance.js';
 import { proved } from '../support/proved.js';
 import type { Report } from '../../apps/cli/src/verify-report.js';
 

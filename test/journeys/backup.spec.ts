@@ -21,6 +21,7 @@ import { openSqliteReader, openSqliteStore } from '#event-store/sqlite.js';
 import { Refusal } from '#kernel/refusal.js';
 import { ReadDatabase } from '#projections/read-database.js';
 import { projections } from '../../apps/server/src/projections.js';
+import { chance } from '../support/chance.js';
 import { precedent } from '../support/cli.js';
 import { TestEventStoreDb } from '../support/eventstoredb-server.js';
 import { historyOf, KillWriters } from '../support/kill-writers.js';
@@ -31,17 +32,6 @@ const BACKUPS = 4;
 const FLIPS = 40;
 const ZONES = ['America/Los_Angeles', 'UTC', 'Pacific/Kiritimati'];
 const SEED = Number(process.env['BACKUP_SEED'] ?? Date.now() % 1_000_000);
-
-/** mulberry32 */
-function chance(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 const random = chance(SEED);
 const scratch = mkdtempSync(join(tmpdir(), 'precedent-backup-'));

@@ -1,46 +1,13 @@
-import { mkdir, mkdtemp, open, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { precedent, type Ran } from '../support/cli.js';
+import { DecisionFolders, record, RECORDS } from '../support/decision-folders.js';
 import { startServer, type RunningServer } from '../support/server.js';
-
-const record = (title: string, date: string, status: string, decision: string): string =>
-  `# ${title}\n\nDate: ${date}\n\n## Status\n\n${status}\n\n## Context\n\nWe had to.\n\n## Decision\n\n${decision}\n`;
-
-const RECORDS: Readonly<Record<string, string>> = {
-  '0001-use-sqlite.md': record(
-    '1. Use SQLite',
-    '2023-01-10',
-    'Superseded by [3. Use PostgreSQL](0003-use-postgresql.md)',
-    'We will keep all data in one SQLite file.',
-  ),
-  '0002-log-retention.markdown': record(
-    '2. Keep logs for thirty days',
-    '2023-02-01',
-    'Accepted',
-    'We will keep logs for thirty days.',
-  ),
-  '0003-use-postgresql.md': record(
-    '3. Use PostgreSQL',
-    '2024-03-01',
-    'Accepted\n\nSupersedes [1. Use SQLite](0001-use-sqlite.md)',
-    'We will run PostgreSQL for all services.',
-  ),
-  'later/0004-use-kafka.md': record(
-    '4. Use Kafka',
-    '2024-05-01',
-    'Proposed',
-    'We will use Kafka for events.',
-  ),
-  'README.md': '# Decisions\n\nHere we keep them.\n',
-};
-
-/** Reserved, and not among the ports that `fetch` refuses itself. */
-const NOBODY = 'http://127.0.0.1:59';
+import { WRONG_CALLS } from '../support/wrong-calls.js';
 
 let server: RunningServer;
-let scratch: string;
+let folders: DecisionFolders;
 let adr: string;
 /** Everything the command line needs to know: where the data folder is. */
 let here: Record<string, string>;
@@ -48,21 +15,14 @@ let here: Record<string, string>;
 beforeAll(async () => {
   server = await startServer();
   here = { PRECEDENT_DATA: server.dir };
-  scratch = await mkdtemp(join(tmpdir(), 'precedent-cli-'));
-  adr = await folder('adr', RECORDS);
+  folders = await DecisionFolders.make();
+  adr = await folders.folder('adr', RECORDS);
 });
 afterAll(async () => {
   await server.stop();
   await rm(server.dir, { recursive: true });
-  await rm(scratch, { recursive: true });
+  await folders.remove();
 });
-
-async function folder(name: string, files: Readonly<Record<string, string | Buffer>>) {
-  const dir = join(scratch, name);
-  await mkdir(join(dir, 'later'), { recursive: true });
-  for (const [path, content] of Object.entries(files)) await writeFile(join(dir, path), content);
-  return dir;
-}
 
 const run = (...args: string[]): Promise<Ran> => precedent(args, here);
 
@@ -150,7 +110,7 @@ describe('a folder of decision records', () => {
   });
 
   it('shows findings by kind, with the documents', async () => {
-    const fork = await folder('fork', {
+    const fork = await folders.folder('fork', {
       ...RECORDS,
       '0005-use-mongodb.md': record(
         '5. Use MongoDB',
@@ -166,7 +126,9 @@ describe('a folder of decision records', () => {
   });
 
   it('is read without hidden folders, node_modules and symbolic links', async () => {
-    const mixed = await folder('mixed', { 'one.md': RECORDS['0002-log-retention.markdown'] ?? '' });
+    const mixed = await folders.folder('mixed', {
+      'one.md': RECORDS['0002-log-retention.markdown'] ?? '',
+    });
     const broken = Buffer.from([0xff]);
     for (const below of ['.hidden', 'node_modules', 'later/node_modules']) {
       await mkdir(join(mixed, below), { recursive: true });
@@ -265,7 +227,7 @@ describe('what is decided', () => {
   it('is shown without a character that hides or moves', async () => {
     const unseen = ['\u001b', '\u200b', '\u202c', '\u202e'];
     const title = 'Use \u202eevil\u202c tools';
-    const tricky = await folder('tricky', {
+    const tricky = await folders.folder('tricky', {
       'a.md': record(`1. ${title}`, '2024-01-01', 'Accepted', 'We \u001b[31mpaint\u200b it.'),
     });
     await json<Result>('ingest', tricky);
@@ -279,170 +241,9 @@ describe('what is decided', () => {
 });
 
 describe('a wrong call', () => {
-  interface Wrong {
-    what: string;
-    args: () => Promise<string[]> | string[];
-    env?: Record<string, string>;
-    code: number;
-    says: (string | RegExp)[];
-  }
-
-  const huge = async (): Promise<string> => {
-    const dir = await folder('huge', RECORDS);
-    const file = await open(join(dir, 'later', 'huge.md'), 'w');
-    await file.truncate(50_000_000);
-    await file.close();
-    return dir;
-  };
-
-  const broken = (): Promise<string> =>
-    folder('broken', {
-      ...RECORDS,
-      'fine.md': 'An honest \ufffd.',
-      'later/latin1.md': Buffer.from('Entscheidung f\u00fcr', 'latin1'),
-    });
-
-  const cases: Wrong[] = [
-    {
-      what: 'broken UTF-8',
-      args: async () => ['ingest', await broken()],
-      code: 2,
-      says: ['later/latin1.md is not UTF-8 at byte 14', 'error  invalid_encoding', 'fix'],
-    },
-    {
-      what: 'a file of 50 MB',
-      args: async () => ['ingest', await huge()],
-      code: 2,
-      says: ['later/huge.md has 50000000 bytes; at most 2000000', 'error  text_too_large', 'fix'],
-    },
-    {
-      what: 'an empty folder',
-      args: async () => ['ingest', await folder('empty', {})],
-      code: 2,
-      says: ['holds no Markdown', 'error  no_documents', 'fix'],
-    },
-    {
-      what: 'a missing folder',
-      args: () => ['ingest', join(scratch, 'nowhere')],
-      code: 2,
-      says: ['does not exist', 'error  no_such_folder', 'fix'],
-    },
-    {
-      what: 'a file for a folder',
-      args: () => ['ingest', join(adr, 'README.md')],
-      code: 2,
-      says: ['is not a folder', 'error  not_a_folder', 'fix'],
-    },
-    {
-      what: 'a wrong key',
-      args: () => ['ingest', adr],
-      env: { PRECEDENT_KEY: 'prec_AAAAAAAA_wrongwrongwrongwrongwrongwrong00' },
-      code: 5,
-      says: ['no valid credential', 'error  unauthenticated', 'the key came from PRECEDENT_KEY'],
-    },
-    {
-      what: 'a wrong key over MCP',
-      args: () => ['ask', 'Use PostgreSQL'],
-      env: { PRECEDENT_KEY: 'wrong' },
-      code: 5,
-      says: ['no valid credential', 'error  unauthenticated', 'the key came from PRECEDENT_KEY'],
-    },
-    {
-      what: 'no server there',
-      args: () => ['ingest', adr],
-      env: { PRECEDENT_URL: NOBODY, PRECEDENT_KEY: 'any' },
-      code: 3,
-      says: [`no server answers at ${NOBODY}`, 'error  unreachable', 'npm start'],
-    },
-    {
-      what: 'no server there over MCP',
-      args: () => ['ask', 'Use PostgreSQL'],
-      env: { PRECEDENT_URL: NOBODY, PRECEDENT_KEY: 'any' },
-      code: 3,
-      says: [`no server answers at ${NOBODY}`, 'error  unreachable', 'npm start'],
-    },
-    {
-      what: 'no server known',
-      args: () => ['context'],
-      env: { PRECEDENT_DATA: '/nowhere' },
-      code: 3,
-      says: ['no server is known', '/nowhere/client.json', 'npm start'],
-    },
-    {
-      what: 'the key of this server for another',
-      args: () => ['context'],
-      env: { PRECEDENT_URL: 'http://localhost:59' },
-      code: 5,
-      says: ['there is no key for http://localhost:59', 'PRECEDENT_KEY'],
-    },
-    {
-      what: 'a key that cannot be one',
-      args: () => ['context'],
-      env: { PRECEDENT_KEY: 'prec_ä' },
-      code: 2,
-      says: ['characters that no key has', 'path   PRECEDENT_KEY'],
-    },
-    {
-      what: 'an address that is none',
-      args: () => ['context'],
-      env: { PRECEDENT_URL: 'localhost:4600' },
-      code: 2,
-      says: ['"localhost:4600" is no address', 'path   PRECEDENT_URL', 'http://127.0.0.1:4600'],
-    },
-    {
-      what: 'an unknown setting',
-      args: () => ['context'],
-      env: { PRECEDENT_COLOR: 'yes' },
-      code: 2,
-      says: ['PRECEDENT_COLOR is no setting', 'error  invalid_settings'],
-    },
-    {
-      what: 'an unknown option',
-      args: () => ['ingest', adr, '--colection', 'x'],
-      code: 2,
-      says: ["unknown option '--colection'", '--collection', 'see precedent ingest --help'],
-    },
-    {
-      what: 'an unknown action',
-      args: () => ['review', 'x', 'frobnicate', '--reason', 'x'],
-      code: 2,
-      says: ['approve, reject, revoke, retract', 'see precedent review --help'],
-    },
-    {
-      what: 'a scope without a value',
-      args: () => ['ask', 'Use PostgreSQL', '--scope', 'region'],
-      code: 2,
-      says: ['Give it as key=value'],
-    },
-    {
-      what: 'a question that says nothing',
-      args: () => ['ask', ' '],
-      code: 2,
-      says: ['It is empty'],
-    },
-    {
-      what: 'no verb',
-      args: () => [],
-      code: 2,
-      says: ['Usage: precedent', 'a command is missing'],
-    },
-    {
-      what: 'a date that the server refuses',
-      args: () => ['ask', 'Use PostgreSQL', '--as-of', 'yesterday'],
-      code: 1,
-      says: ['error  invalid_arguments', 'path   as_of', 'fix'],
-    },
-    {
-      what: 'a document that the server refuses',
-      args: () => ['ingest', adr, '--collection', 'x'.repeat(101)],
-      code: 1,
-      says: ['error  invalid_arguments', 'path   collection'],
-    },
-  ];
-
-  it.each(cases)('$what: exit code $code, nothing stored', async (wrong) => {
+  it.each(WRONG_CALLS)('$what: exit code $code, nothing stored', async (wrong) => {
     const before = await position();
-    const args = await wrong.args();
+    const args = await wrong.args(folders);
     const { code, stdout, stderr } = await precedent(args, { ...here, ...wrong.env });
     expect({ code, stdout }).toEqual({ code: wrong.code, stdout: '' });
     for (const words of wrong.says) expect(stderr).toMatch(words);
@@ -450,7 +251,7 @@ describe('a wrong call', () => {
   });
 
   it('is a problem on stdout too with --json', async () => {
-    const { code, stdout } = await run('ingest', join(scratch, 'nowhere'), '--json');
+    const { code, stdout } = await run('ingest', folders.at('nowhere'), '--json');
     expect(code).toBe(2);
     expect(JSON.parse(stdout)).toMatchObject({
       schema: 'precedent.problem/1',

@@ -8,6 +8,7 @@ import { openSqliteReader } from '#event-store/sqlite.js';
 import { Follower } from '#projections/follower.js';
 import { ReadDatabase } from '#projections/read-database.js';
 import { projections } from '../../apps/server/src/projections.js';
+import { chance } from '../support/chance.js';
 import { historyOf, KillWriters } from '../support/kill-writers.js';
 import { proved } from '../support/proved.js';
 import { startServer, type RunningServer } from '../support/server.js';
@@ -22,17 +23,6 @@ afterAll(async () => {
   await server?.stop('SIGKILL');
   rmSync(dir, { recursive: true, force: true });
 });
-
-/** mulberry32 */
-function chance(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 /** Starts on what the last one left behind; nothing else touches the folder before. */
 async function start(): Promise<RunningServer> {

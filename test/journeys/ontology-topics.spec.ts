@@ -1,25 +1,18 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { rmSync } from 'node:fs';
-import { TestApplication } from '../support/application.js';
+import type { TestApplication } from '../support/application.js';
+import { TestApplications } from '../support/applications.js';
 import { ontologyKit as kit, type Answer, type Refused } from '../support/ontology.js';
 
-const started: TestApplication[] = [];
-async function start(settings: Record<string, string> = {}): Promise<TestApplication> {
-  const server = await TestApplication.start(settings);
-  started.push(server);
-  return server;
-}
-afterAll(async () => {
-  for (const server of started) {
-    await server.close();
-    rmSync(server.dir, { recursive: true, force: true });
-  }
-});
+const servers = new TestApplications();
+const { start } = servers;
+afterAll(() => servers.close());
 
 describe('names of declared topics and of records', () => {
+  let server: TestApplication;
   let at: ReturnType<typeof kit>;
   beforeAll(async () => {
-    at = kit(await start());
+    server = await start();
+    at = kit(server);
     await at.record('adr-5', 'Use Kafka', { value: 'kafka' });
   });
 
@@ -32,8 +25,8 @@ describe('names of declared topics and of records', () => {
         topic: { topic: 'adr-5', name: 'Event bus' },
         decision: { value: 'kafka' },
       });
-    const history = await started.at(-1)?.call('GET', '/v1/topics/event%20bus/history');
-    expect(history?.body).toMatchObject({
+    const history = await server.call('GET', '/v1/topics/event%20bus/history');
+    expect(history.body).toMatchObject({
       topic: 'adr-5',
       aliases: ['Event bus', 'Message broker'],
     });

@@ -1,20 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { rmSync } from 'node:fs';
-import { TestApplication } from '../support/application.js';
+import type { TestApplication } from '../support/application.js';
+import { TestApplications } from '../support/applications.js';
 import { ontologyKit as kit, type Refused } from '../support/ontology.js';
 
-const started: TestApplication[] = [];
-async function start(settings: Record<string, string> = {}): Promise<TestApplication> {
-  const server = await TestApplication.start(settings);
-  started.push(server);
-  return server;
-}
-afterAll(async () => {
-  for (const server of started) {
-    await server.close();
-    rmSync(server.dir, { recursive: true, force: true });
-  }
-});
+const servers = new TestApplications();
+const { start } = servers;
+afterAll(() => servers.close());
 
 const DESCRIPTION =
   '# Topics\n- Payment terms (aliases: net days)\n  - Late fees\n# Scopes\n- region:\n  - eu\n    - de\n';

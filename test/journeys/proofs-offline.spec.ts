@@ -1,37 +1,25 @@
 import { createPublicKey, generateKeyPairSync } from 'node:crypto';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { toBase64 } from '#transparency/base64.js';
 import { consistencyProof } from '#transparency/merkle.js';
 import { SIGNATURE_TYPE, cosigner, ed25519Vkey } from '#transparency/note.js';
 import { answerDigest } from '#transparency/receipt.js';
-import { precedent, type Ran } from '../support/cli.js';
+import { Auditor } from '../support/auditor.js';
+import { parsed, type Ran } from '../support/cli.js';
 import { SmallLog } from '../support/small-log.js';
 
 /** Milliseconds for a test that starts a dozen processes, also where the machine has other work. */
 const LONG = 240_000;
+
 /** The verbs on proofs where there is no ledger: files and logs of others. */
-const scratch = mkdtempSync(join(tmpdir(), 'precedent-proofs-'));
-afterAll(() => rmSync(scratch, { recursive: true, force: true }));
+const auditor = new Auditor();
+afterAll(() => auditor.leave());
 
-const run = (...args: string[]): Promise<Ran> => precedent(args, {});
-const parsed = ({ stdout }: Ran): Record<string, unknown> =>
-  JSON.parse(stdout) as Record<string, unknown>;
-
-function file(name: string, content: unknown): string {
-  const path = join(scratch, name);
-  mkdirSync(dirname(path), { recursive: true });
-  writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content));
-  return path;
-}
-
-const newLog = (count = 300): SmallLog =>
-  new SmallLog().append(...Array.from({ length: count }, (_, i) => `{"record":${i}}`));
+const run = (...args: string[]): Promise<Ran> => auditor.run(...args);
+const file = (name: string, content: string | object): string => auditor.file(name, content);
 
 describe('precedent receipt verify (P9)', () => {
-  const log = newLog();
+  const log = SmallLog.of(300);
   const keys = file('receipt-keys', `# of the log\n${log.vkey()}\n`);
   const answer = { state: 'resolved', value: 'Paid in 30 days' };
   const receipt = log.receipt(17, { state: 'resolved', answer_sha256: answerDigest(answer) });
@@ -91,7 +79,7 @@ describe('precedent receipt verify (P9)', () => {
           'verify',
           file('receipt.json', receipt),
           '--keys',
-          file('other', newLog(1).vkey()),
+          file('other', SmallLog.of(1).vkey()),
           '--json',
         ),
       1,
@@ -110,7 +98,7 @@ describe('precedent receipt verify (P9)', () => {
       'invalid_keys',
     ],
     ['no keys', () => run('receipt', 'verify', file('receipt.json', receipt)), 2, 'usage'],
-    ['no file', () => verify(join(scratch, 'absent')), 3, 'unreadable_file'],
+    ['no file', () => verify(auditor.at('absent')), 3, 'unreadable_file'],
   ])('ends on %s with its code and a word for it', async (_what, attempt, code, error) => {
     const ran = await attempt();
     expect([ran.code, `${ran.stdout}${ran.stderr}`]).toEqual([
@@ -155,7 +143,7 @@ describe('precedent receipt verify (P9)', () => {
 });
 
 describe('precedent consistency on files (P4)', () => {
-  const log = newLog();
+  const log = SmallLog.of(300);
   const keys = file('consistency-keys', log.vkey());
   const [older, newer] = [log.receipt(7, { size: 100 }), log.checkpoint(300)];
   const proof = consistencyProof(100, 300, log.read()).map(toBase64);
@@ -183,9 +171,7 @@ describe('precedent consistency on files (P4)', () => {
   it(
     'refuses a fork, a wrong proof, another log and the wrong order',
     async () => {
-      const forked = new SmallLog();
-      forked.privateKey = log.privateKey;
-      forked.append('a lie', ...log.records.slice(1));
+      const forked = log.forkedAt(0);
       const [a, b] = [file('old', log.checkpoint(100)), file('new', newer)];
       const fork = await check(a, file('fork', forked.checkpoint(300)), proof);
       expect([fork.code, fork.stderr]).toEqual([1, expect.stringContaining('does not continue')]);

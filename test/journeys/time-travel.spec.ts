@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { ReadDatabase } from '#projections/read-database.js';
-import { TestApplication } from '../support/application.js';
+import { TEXT, tellStory } from '../support/auditor-story.js';
 import { precedent, type Ran } from '../support/cli.js';
 import { proved } from '../support/proved.js';
 
@@ -12,90 +12,14 @@ import { proved } from '../support/proved.js';
 
 let scratch: string;
 let copy: string;
-let decisions: Record<'thirty' | 'sixty' | 'sqlite' | 'postgres', string>;
-const TEXT = 'Logs are kept for sixty days.';
-
-/** The clock of the server: one thing happens on each of these days. */
-const DAYS = {
-  first: '2024-01-10',
-  asked: '2024-02-10',
-  changed: '2024-03-10',
-  askedAgain: '2024-04-10',
-  contradicted: '2024-05-10',
-  settled: '2024-06-10',
-} as const;
+let decisions: Awaited<ReturnType<typeof tellStory>>;
 
 beforeAll(async () => {
   scratch = mkdtempSync(join(tmpdir(), 'precedent-auditor-'));
   copy = join(scratch, 'copy');
-  let now = Date.parse(`${DAYS.first}T09:00:00Z`);
-  const server = await TestApplication.start(
-    { PRECEDENT_EVENTSTORE: 'sqlite:', PRECEDENT_DATA: join(scratch, 'live') },
-    () => now,
-  );
-  const on = (day: string): void => {
-    now = Date.parse(`${day}T09:00:00Z`);
-  };
-  const record = async (topic: string, statement: string, more: object): Promise<string> => {
-    const job = await server.ingest({
-      source: { title: `Minutes on ${topic}`, type: 'minutes', text: `${statement}\n` },
-      records: [
-        { topic, statement, status: 'approved', evidence: [{ quote: statement }], ...more },
-      ],
-    });
-    const [{ decision_id } = { decision_id: undefined }] = job['records'] as {
-      decision_id?: string;
-    }[];
-    if (decision_id === undefined) throw new Error(JSON.stringify(job));
-    return decision_id;
-  };
-  const agent = await server.member('agent-1', 'member', 'agent');
-  const ask = async (topic: string, request_id: string, key?: string): Promise<void> => {
-    const reply = await server.call('POST', '/v1/answers', { question: topic, request_id }, key);
-    if (reply.status !== 200) throw new Error(JSON.stringify(reply.body));
-  };
-
-  const thirty = await record('log retention', 'Logs are kept for thirty days.', {
-    value: 30,
-    effective_from: '2023-01-01',
-  });
-  const sqlite = await record('database', 'We use SQLite.', { effective_from: '2023-01-01' });
-  on(DAYS.asked);
-  await ask('log retention', 'q1', agent);
-  await ask('database', 'q2', agent);
-  on(DAYS.changed);
-  // Decided with effect from before the agent asked.
-  const sixty = await record('log retention', TEXT, {
-    value: 60,
-    effective_from: '2024-02-01',
-    supersedes: [thirty],
-  });
-  on(DAYS.askedAgain);
-  await ask('log retention', 'q3', agent);
-  await ask('log retention', 'q4');
-  await ask('no such topic', 'q5', agent);
-  on(DAYS.contradicted);
-  const postgres = await record('database', 'We use PostgreSQL.', { effective_from: '2024-05-01' });
-  await server.member('mia', 'admin');
-  on(DAYS.settled);
-  const conflicts = await server.call<{ conflicts: { conflict_id: string }[] }>(
-    'GET',
-    '/v1/conflicts',
-  );
-  const [{ conflict_id } = { conflict_id: '' }] = conflicts.body.conflicts;
-  const resolved = await server.call(
-    'POST',
-    `/v1/conflicts/${encodeURIComponent(conflict_id)}/resolutions`,
-    {
-      action: 'resolve',
-      winner_decision_id: postgres,
-      reason: 'the newer decision was meant',
-    },
-  );
-  if (resolved.status !== 200) throw new Error(JSON.stringify(resolved.body));
-  decisions = { thirty, sixty, sqlite, postgres };
-  await server.close();
-  cpSync(server.dir, copy, { recursive: true });
+  const live = join(scratch, 'live');
+  decisions = await tellStory(live);
+  cpSync(live, copy, { recursive: true });
 }, 180_000);
 afterAll(() => {
   rmSync(scratch, { recursive: true, force: true });

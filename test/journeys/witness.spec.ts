@@ -1,14 +1,14 @@
 import { spawn } from 'node:child_process';
 import { createPublicKey, generateKeyPairSync } from 'node:crypto';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { openCheckpoint } from '#transparency/checkpoint.js';
 import { SIGNATURE_TYPE, ed25519Vkey, parseVkey } from '#transparency/note.js';
-import { precedent, type Ran } from '../support/cli.js';
+import { Auditor } from '../support/auditor.js';
+import { parsed, type Ran } from '../support/cli.js';
 import { hasCorpora } from '../support/corpora.js';
 import { proved } from '../support/proved.js';
 import { plainEnvironment } from '../support/server.js';
@@ -17,23 +17,13 @@ import { VECTORS } from '../support/vectors.js';
 
 /** Milliseconds for a test that starts a dozen processes, also where the machine has other work. */
 const LONG = 240_000;
+
 /** Logs that grow, fork, go back or fall silent, and a witness that is asked at once or killed. */
-const scratch = mkdtempSync(join(tmpdir(), 'precedent-proofs-'));
-afterAll(() => rmSync(scratch, { recursive: true, force: true }));
+const auditor = new Auditor();
+afterAll(() => auditor.leave());
 
-const run = (...args: string[]): Promise<Ran> => precedent(args, {});
-const parsed = ({ stdout }: Ran): Record<string, unknown> =>
-  JSON.parse(stdout) as Record<string, unknown>;
-
-function file(name: string, content: unknown): string {
-  const path = join(scratch, name);
-  mkdirSync(dirname(path), { recursive: true });
-  writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content));
-  return path;
-}
-
-const newLog = (count = 300): SmallLog =>
-  new SmallLog().append(...Array.from({ length: count }, (_, i) => `{"record":${i}}`));
+const run = (...args: string[]): Promise<Ran> => auditor.run(...args);
+const file = (name: string, content: string | object): string => auditor.file(name, content);
 
 describe('precedent witness (P4)', () => {
   const pem = generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' });
@@ -61,9 +51,9 @@ describe('precedent witness (P4)', () => {
     await new Promise((done) => server.close(done));
   });
   beforeEach(() => {
-    log = newLog(1000);
+    log = SmallLog.of(1000);
     keys = file('log-keys', log.vkey());
-    state = mkdtempSync(join(scratch, 'state-'));
+    state = mkdtempSync(auditor.at('state-'));
     show(log, 100);
   });
 
@@ -72,20 +62,9 @@ describe('precedent witness (P4)', () => {
     shown = (path) => served.resource(path, size);
   }
 
-  const witness = (...more: string[]): Promise<Ran> =>
-    run(
-      'witness',
-      url,
-      '--key',
-      key,
-      '--name',
-      name,
-      '--log-keys',
-      keys,
-      '--state',
-      state,
-      ...more,
-    );
+  const against = (log: string): string[] =>
+    ['witness', log, '--key', key, '--name', name].concat('--log-keys', keys, '--state', state);
+  const witness = (...more: string[]): Promise<Ran> => run(...against(url), ...more);
   const kept = (): string[] => {
     const [folder = ''] = readdirSync(state);
     return readdirSync(join(state, folder)).sort();
@@ -126,12 +105,7 @@ describe('precedent witness (P4)', () => {
     'refuses a fork, an older tree and tiles that do not fit, and keeps the evidence',
     async () => {
       expect((await witness()).code).toBe(0);
-      const forked = new SmallLog().append(
-        ...log.records.slice(0, 50),
-        'a lie',
-        ...log.records.slice(51),
-      );
-      forked.privateKey = log.privateKey;
+      const forked = log.forkedAt(50);
       const lies: [string, () => void][] = [
         ['not the one that was signed', () => show(forked, 300)],
         ['differ', () => show(forked, 100)],
@@ -163,12 +137,7 @@ describe('precedent witness (P4)', () => {
     'never cosigns two histories, however many of it run at once or are killed',
     async () => {
       expect((await witness()).code).toBe(0);
-      const forked = new SmallLog().append(
-        ...log.records.slice(0, 150),
-        'a lie',
-        ...log.records.slice(151),
-      );
-      forked.privateKey = log.privateKey;
+      const forked = log.forkedAt(150);
       const RUNS = 6;
       let asked = 0;
       // Two readers, two histories: each continues what was cosigned, together they are a fork.
@@ -178,20 +147,7 @@ describe('precedent witness (P4)', () => {
         return (side === '0' ? log : forked).resource(path.replace(/^\d\//, ''), 400);
       };
       const runs = await Promise.all(
-        Array.from({ length: RUNS }, (_, i) =>
-          run(
-            'witness',
-            `${url}/${i % 2}`,
-            '--key',
-            key,
-            '--name',
-            name,
-            '--log-keys',
-            keys,
-            '--state',
-            state,
-          ),
-        ),
+        Array.from({ length: RUNS }, (_, i) => run(...against(`${url}/${i % 2}`))),
       );
       const cosigned = runs.filter(({ code }) => code === 0);
       const roots = new Set(cosigned.map(({ stdout }) => stdout.split('\n')[2]));
@@ -219,12 +175,11 @@ describe('precedent witness (P4)', () => {
         size += 10;
         const child = spawn(
           process.execPath,
-          [
-            resolve('apps/cli/precedent.mjs'),
-            ...['witness', url, '--key', key, '--name', name, '--log-keys', keys],
-            ...['--state', state],
-          ],
-          { env: plainEnvironment(), stdio: 'ignore' },
+          [resolve('apps/cli/precedent.mjs'), ...against(url)],
+          {
+            env: plainEnvironment(),
+            stdio: 'ignore',
+          },
         );
         // A moment after its last request it checks, writes and signs.
         let killing: NodeJS.Timeout | undefined;
@@ -252,25 +207,27 @@ describe('precedent witness (P4)', () => {
   it.each<[string, string[], number, string]>([
     ['a name with a space', ['--name', 'my witness'], 2, 'invalid_name'],
     ['a key that is none', ['--key', file('none.pem', 'no key')], 2, 'invalid_key'],
-    ['the keys of another log', ['--log-keys', file('others', newLog(1).vkey())], 1, 'not_proved'],
-    ['no such file', ['--log-keys', join(scratch, 'absent')], 3, 'unreadable_file'],
+    [
+      'the keys of another log',
+      ['--log-keys', file('others', SmallLog.of(1).vkey())],
+      1,
+      'not_proved',
+    ],
+    ['no such file', ['--log-keys', auditor.at('absent')], 3, 'unreadable_file'],
   ])('ends on %s with its code', async (_what, args, code, error) => {
     const ran = await witness(...args, '--json');
     expect([ran.code, parsed(ran)['error']]).toEqual([code, error]);
   });
 
   it('ends with 3 where nothing answers, and with 2 where there is no log', async () => {
-    const gone = ['--key', key, '--name', name, '--log-keys', keys, '--state', state];
-    expect((await run('witness', 'http://127.0.0.1:9/log', ...gone)).code).toBe(3);
-    expect((await run('witness', join(scratch, 'absent'), ...gone)).code).toBe(2);
+    expect((await run(...against('http://127.0.0.1:9/log'))).code).toBe(3);
+    expect((await run(...against(auditor.at('absent')))).code).toBe(2);
   });
 
   (hasCorpora ? it : it.skip)('cosigns a foreign log in a folder', async () => {
     const vkey = 'example.com/log/testdata+33d7b496+AeHTu4Q3hEIMHNqc6fASMsq3rKNx280NI+oO5xCFkkSx';
-    const ran = await run(
-      ...['witness', join(VECTORS, 'tlog/testdata/log'), '--key', key, '--name', name],
-      ...['--log-keys', file('foreign', vkey), '--state', state],
-    );
+    const foreign = join(VECTORS, 'tlog/testdata/log');
+    const ran = await run(...against(foreign), '--log-keys', file('foreign', vkey));
     expect([ran.code, ran.stderr]).toEqual([0, '']);
     expect(openCheckpoint(ran.stdout, [parseVkey(vkey), own]).size).toBe(15);
   });

@@ -5,6 +5,7 @@ import {
   type Input,
   type Operation,
 } from '../support/model-linearizer.js';
+import { chance } from '../support/chance.js';
 import { ModelLedger } from '../support/model-ledger.js';
 import { proved } from '../support/proved.js';
 
@@ -20,17 +21,6 @@ const FAULTS = [
   ...(['unavailable', 'not-leader'] as const),
   ...(['store-then-unavailable', 'store-then-wrong-version'] as const),
 ];
-
-/** mulberry32 */
-function chance(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 describe('the checker', () => {
   const op = (client: number, invoked: number, returned: number, input: Input, output: string) => ({

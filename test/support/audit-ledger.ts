@@ -16,17 +16,6 @@ export interface AuditLedger {
   last: number;
 }
 
-/** mulberry32 */
-export function chance(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
 const DOCUMENTS = 12;
 
 /** Decision records of the corpus where it is there, else some that are made up. */

@@ -9,6 +9,11 @@ export interface Ran {
   stderr: string;
 }
 
+/** What it printed with --json. */
+export function parsed({ stdout }: Pick<Ran, 'stdout'>): Record<string, unknown> {
+  return JSON.parse(stdout) as Record<string, unknown>;
+}
+
 /** The built command line as a process of its own, started as a user does, in a folder without settings. */
 export function precedent(
   args: readonly string[],

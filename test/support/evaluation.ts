@@ -132,3 +132,20 @@ export function record(
   const evidence = [{ quote }];
   return { topic, statement, value, scope, status: 'approved', effective_from, evidence };
 }
+
+/** What may be asked of those minutes, and of what is not in them. */
+export const CASES = [
+  {
+    question: 'payment terms',
+    scope: { region: 'eu' },
+    expect: { state: 'verified', value: 30, scope: { region: 'eu' } },
+  },
+  {
+    question: 'How long?',
+    topic: 'backups',
+    expect: { state: 'verified', value: { days: 90 }, scope: {} },
+  },
+  { question: 'lunch', expect: { state: 'contested' } },
+  { question: 'Who won the cup?', expect: { state: 'unknown' } },
+  { question: 'backups', as_of: '2023-01-01', expect: { state: 'unknown' } },
+];

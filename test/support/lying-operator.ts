@@ -6,24 +6,9 @@ import { headerText, recordedEvent } from '#event-store/header.js';
 import type { RecordedEvent } from '#event-store/event-store.js';
 import { canonicalJson } from '#kernel/json.js';
 import { originOfLog } from '#ledger/index.js';
-import { formatCheckpoint } from '#transparency/checkpoint.js';
-import {
-  inclusionProof,
-  leafHash,
-  nodeHash,
-  rootOf,
-  type Hash,
-  type HashReader,
-} from '#transparency/merkle.js';
-import { noteSigner, signNote } from '#transparency/note.js';
-import {
-  receiptStatement,
-  signReceipt,
-  type Receipt,
-  type ReceiptPredicate,
-} from '#transparency/receipt.js';
-import { encodeEntries, encodeTile, TILE_WIDTH, tilePath } from '#transparency/tile.js';
-import { formatTlogProof } from '#transparency/tlog-proof.js';
+import type { Receipt, ReceiptPredicate } from '#transparency/receipt.js';
+import { TILE_WIDTH, tilePath } from '#transparency/tile.js';
+import { SmallLog } from './small-log.js';
 
 /** What an operator may say about an event; undefined: that it never was. */
 export type Edit = (
@@ -49,74 +34,60 @@ export class LyingOperator {
     );
   }
 
-  get origin(): string {
-    return originOfLog('precedent', this.workspace);
-  }
-
   get key(): KeyObject {
     return createPrivateKey(readFileSync(join(this.dir, 'log-key.pem'), 'utf8'));
   }
 
-  /** The log of his workspace. */
+  /** The events of his workspace. */
   get log(): readonly RecordedEvent[] {
     return this.events.filter((event) => event.workspace === this.workspace);
   }
 
-  get leaves(): Hash[] {
-    return this.log.map(({ header }) => leafHash(header));
+  /** What he signs of them. */
+  get signed(): SmallLog {
+    return this.newLog(this.workspace).append(...this.log.map(({ header }) => header));
+  }
+
+  get size(): number {
+    return this.log.length;
   }
 
   indexOf(id: string): number {
     return this.log.findIndex((event) => event.id === id);
   }
 
-  checkpoint(size = this.leaves.length): string {
-    return signedCheckpoint(this.origin, this.key, this.leaves, size);
+  checkpoint(size = this.size): string {
+    return this.signed.checkpoint(size);
   }
 
   /** A receipt that says whatever he wants of the event at an index, with the proof of another one where `proven` names it. */
   receipt(index: number, said: Partial<ReceiptPredicate>, proven = index): Receipt {
-    const { leaves, log, origin, key } = this;
+    const { log, signed, size } = this;
     const event = log[index];
     if (!event) throw new Error(`no event ${index}`);
-    const [, workspace = ''] = origin.split('/');
-    const predicate: ReceiptPredicate = {
-      kind: 'answer',
-      origin,
-      workspace,
-      index,
-      event_id: event.id,
-      event_type: event.type,
-      recorded_at: event.recordedAt,
-      ...said,
-    };
-    const hashes = inclusionProof(proven, leaves.length, readerOf(leaves));
-    const tlog_proof = formatTlogProof({ index, hashes, checkpoint: this.checkpoint() });
-    const statement = receiptStatement(predicate, leaves[index] as Hash);
-    return { ...signReceipt(statement, key), tlog_proof };
+    const { id: event_id, type: event_type, recordedAt: recorded_at } = event;
+    const receipt = signed.receipt(index, { event_id, event_type, recorded_at, ...said });
+    return { ...receipt, tlog_proof: signed.proof(index, size, signed.checkpoint(), proven) };
   }
 
   /** Writes the log as C2SP tlog-tiles, as a server would serve it at `size`. */
-  serve(folder: string, size = this.leaves.length): void {
+  serve(folder: string, size = this.size): void {
     rmSync(folder, { recursive: true, force: true });
-    const put = (path: string, bytes: Uint8Array | string): void => {
-      mkdirSync(dirname(join(folder, path)), { recursive: true });
-      writeFileSync(join(folder, path), bytes);
-    };
-    put('checkpoint', this.checkpoint(size));
-    const leaves = this.leaves.slice(0, size);
     if (size > TILE_WIDTH ** 2) throw new Error('a test needs no log of that size');
+    const paths = ['checkpoint'];
     for (let at = 0; at < size; at += TILE_WIDTH) {
       const width = Math.min(TILE_WIDTH, size - at);
-      const part = leaves.slice(at, at + width);
-      put(tilePath(0, at / TILE_WIDTH, width), encodeTile(part));
-      const records = this.log.slice(at, at + width).map(({ header }) => Buffer.from(header));
-      put(tilePath('entries', at / TILE_WIDTH, width), encodeEntries(records));
+      paths.push(tilePath(0, at / TILE_WIDTH, width), tilePath('entries', at / TILE_WIDTH, width));
     }
     const full = Math.floor(size / TILE_WIDTH);
-    const read = readerOf(leaves);
-    if (full > 0)
-      put(tilePath(1, 0, full), encodeTile(Array.from({ length: full }, (_, i) => read(8, i))));
+    if (full > 0) paths.push(tilePath(1, 0, full));
+    const { signed } = this;
+    for (const path of paths) {
+      const bytes = signed.resource(path, size);
+      if (!bytes) throw new Error(`no ${path} at ${size}`);
+      mkdirSync(dirname(join(folder, path)), { recursive: true });
+      writeFileSync(join(folder, path), bytes);
+    }
   }
 
   /** Another ledger in a folder of its own, whose history differs by `edit` and by all that follows from it. */
@@ -149,9 +120,9 @@ export class LyingOperator {
     edit: Edit,
   ): { stream: string; revision: number; header: string; payload: string }[] {
     const revisions = new Map<string, number>();
-    const trees = new Map<string, { leaves: Hash[]; kept: number[] }>();
+    const trees = new Map<string, Tree>();
     return this.events.flatMap((event) => {
-      const tree = trees.get(event.workspace) ?? { leaves: [], kept: [0] };
+      const tree = trees.get(event.workspace) ?? { log: this.newLog(event.workspace), kept: [0] };
       trees.set(event.workspace, tree);
       const data = JSON.parse(event.payload) as Record<string, unknown>;
       const said = edit({ ...event, data });
@@ -161,48 +132,36 @@ export class LyingOperator {
       const { stream, recordedAt } = said;
       const revision = revisions.get(stream) ?? 0;
       revisions.set(stream, revision + 1);
-      const payload = this.resigned(said, tree);
+      const payload = resigned(said, tree);
       const header = headerText({ ...said, payload }, stream, revision, recordedAt);
-      tree.leaves.push(leafHash(header));
+      tree.log.append(header);
       return [{ stream, revision, header, payload }];
     });
   }
 
-  /** A checkpoint is made to fit the tree that it is now in. */
-  private resigned(
-    { type, payload, workspace }: RecordedEvent,
-    { leaves, kept }: { leaves: Hash[]; kept: number[] },
-  ): string {
-    if (type !== 'CheckpointSigned') return payload;
-    const data = JSON.parse(payload) as { size: number };
-    const size = kept[data.size] ?? 0;
-    const note = signedCheckpoint(originOfLog('precedent', workspace), this.key, leaves, size);
-    const root = Buffer.from(rootOf(size, readerOf(leaves))).toString('base64');
-    return canonicalJson({ ...data, size, root, note });
+  private newLog(workspace: string): SmallLog {
+    const log = new SmallLog(originOfLog('precedent', workspace));
+    log.privateKey = this.key;
+    return log;
   }
+}
+
+/** A log that is written anew: `kept` says how many of the first so many events are still in it. */
+interface Tree {
+  log: SmallLog;
+  kept: number[];
+}
+
+/** A checkpoint is made to fit the tree that it is now in. */
+function resigned({ type, payload }: RecordedEvent, { log, kept }: Tree): string {
+  if (type !== 'CheckpointSigned') return payload;
+  const data = JSON.parse(payload) as { size: number };
+  const size = kept[data.size] ?? 0;
+  const root = Buffer.from(log.root(size)).toString('base64');
+  return canonicalJson({ ...data, size, root, note: log.checkpoint(size) });
 }
 
 /** The event with other contents. */
 export function saying(event: RecordedEvent, data: Record<string, unknown>): RecordedEvent {
   return { ...event, payload: canonicalJson(data) };
-}
-
-function signedCheckpoint(
-  origin: string,
-  key: KeyObject,
-  leaves: readonly Hash[],
-  size: number,
-): string {
-  const root = rootOf(size, readerOf(leaves));
-  return signNote(formatCheckpoint({ origin, size, root }), [noteSigner(origin, key)]);
-}
-
-function readerOf(leaves: readonly Hash[]): HashReader {
-  const read: HashReader = (level, index) => {
-    if (level > 0) return nodeHash(read(level - 1, 2 * index), read(level - 1, 2 * index + 1));
-    const leaf = leaves[index];
-    if (!leaf) throw new Error(`no leaf ${index}`);
-    return leaf;
-  };
-  return read;
 }

@@ -26,6 +26,11 @@ export class SmallLog {
 
   constructor(readonly origin = 'precedent/0123456789abcdef0123456789abcdef') {}
 
+  /** One with so many records. */
+  static of(count: number): SmallLog {
+    return new SmallLog().append(...Array.from({ length: count }, (_, i) => `{"record":${i}}`));
+  }
+
   append(...records: readonly string[]): this {
     this.records.push(...records);
     this.leaves.push(...records.map(leafHash));
@@ -35,6 +40,14 @@ export class SmallLog {
   /** A new key; what the old one signed stays as it is. */
   rotate(): void {
     this.privateKey = generateKeyPairSync('ed25519').privateKey;
+  }
+
+  /** Another history under the same key: a lie stands in place of one record. */
+  forkedAt(index: number): SmallLog {
+    const { origin, privateKey, records } = this;
+    const forked = new SmallLog(origin).append(...records.with(index, 'a lie'));
+    forked.privateKey = privateKey;
+    return forked;
   }
 
   vkey(): string {
@@ -51,13 +64,24 @@ export class SmallLog {
     return read;
   }
 
+  root(size = this.leaves.length): Hash {
+    return rootOf(size, this.read());
+  }
+
   checkpoint(size = this.leaves.length, ...more: readonly Signer[]): string {
-    const text = formatCheckpoint({ origin: this.origin, size, root: rootOf(size, this.read()) });
+    const text = formatCheckpoint({ origin: this.origin, size, root: this.root(size) });
     return signNote(text, [noteSigner(this.origin, this.privateKey), ...more]);
   }
 
-  proof(index: number, size = this.leaves.length, checkpoint = this.checkpoint(size)): string {
-    return formatTlogProof({ index, hashes: inclusionProof(index, size, this.read()), checkpoint });
+  /** `proven`: of which record it is the proof, where that is not the one that it names. */
+  proof(
+    index: number,
+    size = this.leaves.length,
+    checkpoint = this.checkpoint(size),
+    proven = index,
+  ): string {
+    const hashes = inclusionProof(proven, size, this.read());
+    return formatTlogProof({ index, hashes, checkpoint });
   }
 
   predicate(index: number, more: Partial<ReceiptPredicate> = {}): ReceiptPredicate {

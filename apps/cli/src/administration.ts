@@ -1,27 +1,9 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import { restOf, type Api } from './api.js';
-import { findServer } from './connection.js';
+import { carryOut } from './carry-out.js';
 import { filled } from './options.js';
-import { inline, outputFor, type OutputOptions, type Paint } from './output.js';
-
-/** One exchange with the server, shown as text or as the JSON document `schema`. */
-export async function carryOut<T extends object>(
-  options: OutputOptions,
-  schema: string,
-  work: (api: Api) => Promise<T>,
-  lines: (result: T, paint: Paint) => readonly string[],
-): Promise<void> {
-  const output = outputFor(options);
-  const result = await work(restOf(await findServer()));
-  if (output.readable) output.say(lines(result, output.paint));
-  else output.json(schema, result);
-  if ('key' in result) output.note('The key is shown this once: keep it now.');
-}
-
-/** A field of a request only where it was given. */
-export function present(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
-}
+import { inline, type OutputOptions, type Paint } from './output.js';
+import { allPages } from './pages.js';
+import { counted } from './words.js';
 
 export function switched(text: string): boolean {
   if (text === 'on' || text === 'off') return text === 'on';
@@ -61,6 +43,43 @@ export const requestId = (): Option =>
     '--request-id <id>',
     'your own key for this request: sent again with it, it is done once',
   ).argParser(filled);
+
+interface Page {
+  items: object[];
+  next_cursor?: string;
+}
+
+/** What of a list is asked for and how it is shown: a line for each item, under the titles of its columns. */
+interface Listing<T> {
+  schema: string;
+  path: readonly string[];
+  query?: Readonly<Record<string, string | undefined>>;
+  what: string;
+  columns: Readonly<Record<string, (item: T) => string>>;
+}
+
+/** The whole list, page after page. */
+export function showList<T extends Page>(
+  options: OutputOptions,
+  { schema, path, query, what, columns }: Listing<T['items'][number]>,
+): Promise<void> {
+  return carryOut(
+    options,
+    schema,
+    (api) =>
+      allPages(
+        (cursor, limit) => api.get<T>(path, { ...query, cursor, limit }),
+        (all, page) => all.items.push(...page.items),
+      ),
+    ({ items }, paint) => [
+      paint.bold(counted(items.length, what)),
+      ...table(paint, [
+        Object.keys(columns),
+        ...items.map((item) => Object.values(columns).map((text) => text(item))),
+      ]),
+    ],
+  );
+}
 
 /** Rows in columns; the first line is their titles. */
 export function table(paint: Paint, rows: readonly (readonly string[])[]): string[] {

@@ -2,11 +2,11 @@ import { statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { BackedUp, BackupOptions } from '#event-store/backup.js';
-import type { Coverage } from '#event-store/ledger-check.js';
 import { dataFolder, onLedger } from './ledger.js';
 import { filled } from './options.js';
 import { inline, outputFor, type Output, type OutputOptions, type Paint } from './output.js';
-import { counted, field } from './words.js';
+import { bars } from './steps.js';
+import { counted, extentLines, field } from './words.js';
 
 interface Options extends OutputOptions {
   data?: string;
@@ -63,9 +63,9 @@ function fileOf(where: string): string {
 }
 
 const BARS = {
-  reading: 'Reading the ledger',
-  copying: 'Copying',
-  checking: 'Checking the copy',
+  reading: ['Reading the ledger', 'events and texts'],
+  copying: ['Copying', 'pages'],
+  checking: ['Checking the copy', 'events and texts'],
 } as const;
 
 /** Bars on a terminal; Ctrl-C ends the work, which cleans up after itself. */
@@ -74,21 +74,11 @@ export async function withProgress<T>(
   work: (onProgress: BackupOptions['onProgress'], signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const { interruption } = await import('./interruption.js');
-  if (!output.watched) return work(() => undefined, interruption);
-  const { progressBar } = await import('./progress.js');
-  let step: keyof typeof BARS | undefined;
-  let bar: ReturnType<typeof progressBar> | undefined;
+  const { onProgress, stop } = await bars(output.watched, BARS);
   try {
-    return await work((next, done, total) => {
-      if (next !== step) {
-        bar?.stop();
-        bar = progressBar(BARS[next], next === 'copying' ? 'pages' : 'events and texts');
-        step = next;
-      }
-      bar?.update(done, total);
-    }, interruption);
+    return await work(onProgress, interruption);
   } finally {
-    bar?.stop();
+    stop();
   }
 }
 
@@ -101,15 +91,9 @@ export function covered({ coverage, layout, bytes, keys }: BackedUp): object {
 
 export function coverageLines({ coverage, bytes, keys }: BackedUp, paint: Paint): string[] {
   return [
-    field(paint, 'events', whole(coverage)),
-    field(paint, 'recorded', `until ${coverage.last_recorded_at ?? 'never'}`),
-    field(paint, 'headers', `SHA-256 ${coverage.headers_sha256}`),
+    ...extentLines(coverage, paint),
     field(paint, 'texts', counted(coverage.blobs, 'blob')),
     field(paint, 'backup', counted(bytes, 'byte')),
     ...(keys ? [field(paint, 'keys', `${keys.keys}, and ${keys.erased} destroyed`)] : []),
   ];
-}
-
-function whole({ events, last_position }: Coverage): string {
-  return `${events}, until position ${last_position}`;
 }

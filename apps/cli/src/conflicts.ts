@@ -6,10 +6,9 @@ import type {
   ResolveConflictInput,
   ResolveConflictReceipt,
 } from '#decisions/contract-conflicts.js';
-import { restOf } from './api.js';
-import { findServer } from './connection.js';
+import { carryOut, present } from './carry-out.js';
 import { filled } from './options.js';
-import { inline, outputFor, type OutputOptions, type Paint } from './output.js';
+import { inline, type OutputOptions, type Paint } from './output.js';
 import { allPages } from './pages.js';
 import { counted, field, scopeText, section, valueText, when } from './words.js';
 
@@ -40,22 +39,23 @@ export function conflictsVerb(program: Command): void {
     .action(showConflicts);
 }
 
-async function showConflicts(options: FindOptions): Promise<void> {
-  const output = outputFor(options);
-  const api = restOf(await findServer());
+function showConflicts(options: FindOptions): Promise<void> {
   const { topic, status, asOf: as_of, knownAt: known_at } = options;
-  const found = await allPages(
-    (cursor) =>
-      api.get<Conflicts>(['conflicts'], { topic, status, as_of, known_at, cursor, limit: '200' }),
-    (all, page) => all.conflicts.push(...page.conflicts),
+  const query = { topic, status, as_of, known_at };
+  return carryOut(
+    options,
+    'precedent.conflicts/1',
+    (api) =>
+      allPages(
+        (cursor, limit) => api.get<Conflicts>(['conflicts'], { ...query, cursor, limit }),
+        (all, page) => all.conflicts.push(...page.conflicts),
+      ),
+    conflictsLines,
+    ({ conflicts }) =>
+      conflicts.some((c) => c.status === 'open')
+        ? 'Settle one: precedent resolve-conflict <id> resolve --winner <id> --reason "…"'
+        : undefined,
   );
-  if (!output.readable) {
-    output.json('precedent.conflicts/1', found);
-    return;
-  }
-  output.say(conflictsLines(found, output.paint));
-  if (found.conflicts.some((c) => c.status === 'open'))
-    output.note('\nSettle one: precedent resolve-conflict <id> resolve --winner <id> --reason "…"');
 }
 
 function conflictsLines(
@@ -128,20 +128,18 @@ export function resolveConflictVerb(program: Command): void {
     .action(resolveConflict);
 }
 
-async function resolveConflict(
+function resolveConflict(
   id: string,
   action: ResolveConflictInput['action'],
-  options: ResolveOptions,
+  { reason, winner, ...options }: ResolveOptions,
 ): Promise<void> {
-  const output = outputFor(options);
-  const api = restOf(await findServer());
-  const receipt = await api.post<ResolveConflictReceipt>(['conflicts', id, 'resolutions'], {
-    action,
-    reason: options.reason,
-    ...(options.winner === undefined ? {} : { winner_decision_id: options.winner }),
-  });
-  if (output.readable) output.say(receiptLines(receipt, output.paint));
-  else output.json('precedent.resolve-conflict/1', receipt);
+  const body = { action, reason, ...present({ winner_decision_id: winner }) };
+  return carryOut(
+    options,
+    'precedent.resolve-conflict/1',
+    (api) => api.post<ResolveConflictReceipt>(['conflicts', id, 'resolutions'], body),
+    receiptLines,
+  );
 }
 
 function receiptLines(receipt: ResolveConflictReceipt, paint: Paint): string[] {

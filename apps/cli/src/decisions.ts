@@ -1,10 +1,9 @@
 import type { Command } from 'commander';
 import type { Decisions } from '#decisions/contract-decisions.js';
 import { decisionFields } from './answer-text.js';
-import { restOf } from './api.js';
-import { findServer } from './connection.js';
+import { carryOut } from './carry-out.js';
 import { filled, madeQuery, withMade, type MadeOptions } from './options.js';
-import { inline, outputFor, type OutputOptions, type Paint } from './output.js';
+import { inline, type OutputOptions, type Paint } from './output.js';
 import { allPages } from './pages.js';
 import { counted, when } from './words.js';
 
@@ -31,23 +30,28 @@ export function decisionsVerb(program: Command): void {
     .action(showDecisions);
 }
 
-async function showDecisions(options: Options): Promise<void> {
-  const output = outputFor(options);
-  const api = restOf(await findServer());
+function showDecisions(options: Options): Promise<void> {
   const query = {
     ...madeQuery(options),
     topic: options.topic,
     include_ended: options.ended ? 'true' : undefined,
   };
-  const made = await allPages(
-    (cursor) => api.get<Decisions>(['decisions'], { ...query, cursor, limit: '200' }),
-    (all, page) => all.decisions.push(...page.decisions),
+  return carryOut(
+    options,
+    'precedent.decisions/1',
+    (api) =>
+      allPages(
+        (cursor, limit) => api.get<Decisions>(['decisions'], { ...query, cursor, limit }),
+        (all, page) => all.decisions.push(...page.decisions),
+      ),
+    decisionLines,
   );
-  if (output.readable) output.say(decisionLines(made, output.paint));
-  else output.json('precedent.decisions/1', made);
 }
 
-function decisionLines({ decisions, decided, zone }: Decisions, paint: Paint): string[] {
+function decisionLines(
+  { decisions, decided, zone }: Omit<Decisions, 'next_cursor'>,
+  paint: Paint,
+): string[] {
   const { since, until } = decided;
   const parts = [
     ...(since === undefined ? [] : [`since ${when(since)}`]),

@@ -84,13 +84,12 @@ function changes(
   const { reads, workspace } = record;
   const ofTopics = tagged('decisions', topicChanges(reads, workspace, between, topic));
   if (topic !== undefined) return merged<Change>([ofTopics]);
-  const [own, organisation] = accessStreamsOf(reads, workspace);
+  const events = (stream: string) => eventsOf(record, stream, between);
   return merged<Change>([
     ofTopics,
     tagged('ontology', ontologyChanges(reads, workspace, between)),
-    accessChanges(record, own, between),
-    accessChanges(record, organisation, between),
-    ...subjectStreamsOf(reads, workspace).map((stream) => subjectChanges(record, stream, between)),
+    ...accessStreamsOf(reads, workspace).map((at) => told('access', accessChange, events(at))),
+    ...subjectStreamsOf(reads, workspace).map((at) => told('subjects', subjectChange, events(at))),
   ]);
 }
 
@@ -98,31 +97,21 @@ function* tagged<A extends string, T>(area: A, items: Iterable<T>): Generator<{ 
   for (const item of items) yield { area, ...item };
 }
 
-async function* accessChanges(
-  record: OnRecord,
-  stream: string,
-  between: Between,
-): AsyncGenerator<Extract<Change, { area: 'access' }>> {
-  for await (const event of eventsOf(record, stream, between)) {
-    const change = accessChange(event);
-    if (change) yield { area: 'access', ...change };
-  }
-}
-
-async function* subjectChanges(
-  record: OnRecord,
-  stream: string,
-  between: Between,
-): AsyncGenerator<Extract<Change, { area: 'subjects' }>> {
-  for await (const event of eventsOf(record, stream, between)) {
-    const change = subjectChange(event);
-    if (change) yield { area: 'subjects', ...change };
+/** What the events of one stream changed, in the words of their context. */
+async function* told<A extends string, T>(
+  area: A,
+  changeOf: (event: RecordedEvent) => T | undefined,
+  events: AsyncIterable<RecordedEvent>,
+): AsyncGenerator<{ area: A } & T> {
+  for await (const event of events) {
+    const change = changeOf(event);
+    if (change) yield { area, ...change };
   }
 }
 
 /** Of one stream, those that were recorded between two moments. */
 async function* eventsOf(
-  { source }: OnRecord,
+  { source, shown }: OnRecord,
   stream: string,
   { from, to }: Between,
 ): AsyncGenerator<RecordedEvent> {
@@ -131,7 +120,7 @@ async function* eventsOf(
       const at = { position: event.position, ms: Date.parse(event.recordedAt) };
       if (seen(at, from)) continue;
       if (!seen(at, to)) return;
-      yield event;
+      yield { ...event, payload: shown(event.payload) };
     }
 }
 

@@ -1,10 +1,9 @@
-import { readFile } from 'node:fs/promises';
-import { text } from 'node:stream/consumers';
 import { Argument, type Command } from 'commander';
 import type { DatasetExport, DatasetReceipt, RunReceipt } from '#evaluation/contract.js';
 import type { Intelligence } from '#evaluation/contract-intelligence.js';
 import { restOf, type Api } from './api.js';
 import { callTool } from './ask.js';
+import { carryOut } from './carry-out.js';
 import { findServer } from './connection.js';
 import {
   datasetLines,
@@ -18,6 +17,7 @@ import { EXIT, Failure, unusable } from './failure.js';
 import { filled } from './options.js';
 import { endWith, inline, outputFor, type Output, type OutputOptions } from './output.js';
 import { allPages } from './pages.js';
+import { badInput, jsonInput, readInput } from './written-input.js';
 
 const DATASET = /^dataset_[0-9a-f]{20}$/;
 const RUN = /^run_[0-9a-f]{32}$/;
@@ -85,26 +85,13 @@ export function evalVerb(program: Command): void {
     .action(exportDataset);
 }
 
+const CONTENT_FIX = 'give a file of JSON with a name and cases: see docs/guide/evaluation.md';
+
 async function contentOf(file: string): Promise<object> {
-  const refused = (error: string, problem: string, cause: unknown): Failure =>
-    unusable(error, `${file} ${problem}`, {
-      path: file,
-      issues: [{ path: file, problem: cause instanceof Error ? cause.message : String(cause) }],
-      fix: 'give a file of JSON with a name and cases: see docs/guide/evaluation.md',
-    });
-  let given: string;
-  try {
-    given = file === '-' ? await text(process.stdin) : await readFile(file, 'utf8');
-  } catch (error) {
-    throw refused('unreadable', 'cannot be read', error);
-  }
-  try {
-    const content: unknown = JSON.parse(given);
-    if (typeof content === 'object' && content !== null) return content;
-    throw new Error('it holds no object');
-  } catch (error) {
-    throw refused('invalid_json', 'is no dataset in JSON', error);
-  }
+  const problem = 'is no dataset in JSON';
+  const content = jsonInput(file, await readInput(file, CONTENT_FIX), problem, CONTENT_FIX);
+  if (typeof content === 'object' && content !== null) return content;
+  throw badInput('invalid_json', file, problem, 'it holds no object', CONTENT_FIX);
 }
 
 async function prepared(api: Api, file: string): Promise<DatasetReceipt> {
@@ -215,21 +202,24 @@ async function watched<T>(
   }
 }
 
-async function show(id: string | undefined, options: OutputOptions): Promise<void> {
-  const output = outputFor(options);
-  const api = restOf(await findServer());
-  const read = await shown(api, id);
-  if (!output.readable) output.json('precedent.eval/1', read);
-  else if (read.run) output.say(runLines(read, output.paint));
-  else if (read.dataset) output.say(datasetLines(read, output.paint));
-  else output.say(datasetsLines(read.datasets ?? [], output.paint));
+function show(id: string | undefined, options: OutputOptions): Promise<void> {
+  return carryOut(
+    options,
+    'precedent.eval/1',
+    (api) => shown(api, id),
+    (read, paint) => {
+      if (read.run) return runLines(read, paint);
+      if (read.dataset) return datasetLines(read, paint);
+      return datasetsLines(read.datasets ?? [], paint);
+    },
+  );
 }
 
 function shown(api: Api, id: string | undefined): Promise<Omit<Intelligence, 'next_cursor'>> {
   if (id !== undefined && RUN.test(id)) return api.get(['evaluation', 'runs', id]);
   const path = ['evaluation', 'datasets', ...(id === undefined ? [] : [id])];
   return allPages(
-    (cursor) => api.get<Intelligence>(path, { cursor, limit: '200' }),
+    (cursor, limit) => api.get<Intelligence>(path, { cursor, limit }),
     (all, page) => {
       all.datasets?.push(...(page.datasets ?? []));
       all.runs?.push(...(page.runs ?? []));

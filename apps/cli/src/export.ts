@@ -10,7 +10,7 @@ import { filled } from './options.js';
 import { inline, outputFor, type OutputOptions, type Paint } from './output.js';
 import { openSource, withSource, type AuditSource, type SourceOptions } from './source.js';
 import { bars } from './steps.js';
-import { counted, field } from './words.js';
+import { counted, extentLines, field } from './words.js';
 
 interface Options extends SourceOptions, OutputOptions {
   workspace?: string;
@@ -75,7 +75,7 @@ async function write(source: AuditSource, dir: string, options: Options): Promis
   const keys = options.withKeys ? await keysOf(source) : undefined;
   const end = await source.store.end();
   const snapshot = await source.snapshot();
-  const shown = await bars(source.watched, end, BARS);
+  const shown = await bars(source.watched, BARS, end);
   try {
     return await writeBundle(snapshot, dir, {
       tool: `precedent ${VERSION}`,
@@ -110,9 +110,7 @@ const BARS = {
 function lines(dir: string, { coverage, logs }: BundleManifest, paint: Paint): string[] {
   return [
     paint.bold(`Exported to ${inline(dir)}`),
-    field(paint, 'events', `${coverage.events}, until position ${coverage.last_position}`),
-    field(paint, 'recorded', `until ${coverage.last_recorded_at ?? 'never'}`),
-    field(paint, 'headers', `SHA-256 ${coverage.headers_sha256}`),
+    ...extentLines(coverage, paint),
     field(paint, 'texts', counted(coverage.blobs, 'blob')),
     field(
       paint,

@@ -48,7 +48,7 @@ async function fromServer(topic: string, options: Options): Promise<History> {
   const api = restOf(await findServer());
   const query = { ...axesQuery(options), ...madeQuery(options) };
   return allPages(
-    (cursor) => api.get<History>(['topics', topic, 'history'], { ...query, cursor, limit: '200' }),
+    (cursor, limit) => api.get<History>(['topics', topic, 'history'], { ...query, cursor, limit }),
     addPage,
   );
 }

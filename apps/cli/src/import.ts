@@ -6,7 +6,7 @@ import { onLedger } from './ledger.js';
 import { filled } from './options.js';
 import { inline, outputFor, type OutputOptions, type Paint } from './output.js';
 import { bars } from './steps.js';
-import { counted, field } from './words.js';
+import { counted, extentLines, field } from './words.js';
 
 interface Options extends OutputOptions {
   to: string;
@@ -37,7 +37,7 @@ async function importLedger(from: string, options: Options): Promise<void> {
   const { importBundle, readManifest } = await import('#ledger/index.js');
   const done = await onLedger('bundle', async () => {
     const { events } = readManifest(dir).coverage;
-    const { onProgress, stop } = await bars(output.watched, events, BARS);
+    const { onProgress, stop } = await bars(output.watched, BARS, events);
     try {
       return await importBundle(dir, to, { signal: interruption, onProgress });
     } finally {
@@ -64,9 +64,7 @@ const BARS = { reading: 'Reading the export', checking: 'Checking the ledger' } 
 function lines(dir: string, to: string, { coverage, logs }: Verified, paint: Paint): string[] {
   return [
     paint.bold(`${inline(dir)} is a ledger in ${inline(to)}, and proved`),
-    field(paint, 'events', `${coverage.events}, until position ${coverage.last_position}`),
-    field(paint, 'recorded', `until ${coverage.last_recorded_at ?? 'never'}`),
-    field(paint, 'headers', `SHA-256 ${coverage.headers_sha256}`),
+    ...extentLines(coverage, paint),
     field(paint, 'texts', counted(coverage.blobs, 'blob')),
     field(paint, 'logs', counted(logs.length, 'workspace')),
   ];

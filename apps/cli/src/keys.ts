@@ -1,11 +1,11 @@
 import { InvalidArgumentError, type Command } from 'commander';
 import type { ChangedCredential, Credential, Credentials } from '#access/contract-credentials.js';
 import type { LogKeyList, Rotated } from '#ledger/contract-log.js';
-import { carryOut, cell, present, requestId, seconds, table } from './administration.js';
+import { cell, requestId, seconds, showList } from './administration.js';
+import { carryOut, present } from './carry-out.js';
 import { filled } from './options.js';
 import { outputFor, type OutputOptions, type Paint } from './output.js';
-import { allPages } from './pages.js';
-import { counted, field, when } from './words.js';
+import { field, when } from './words.js';
 
 const SHORT = 'public part of the key, as "precedent keys" shows it';
 
@@ -160,32 +160,22 @@ const bare = (short: string): string => short.replace(/^prec_/, '');
 
 function list(options: OutputOptions & { principal?: string; ended?: boolean }): Promise<void> {
   const { principal, ended } = options;
-  const include_ended = ended === true ? 'true' : undefined;
-  return carryOut(
-    options,
-    'precedent.keys/1',
-    (api) =>
-      allPages(
-        (cursor) =>
-          api.get<Credentials>(['credentials'], { principal, include_ended, cursor, limit: '200' }),
-        (all, page) => all.items.push(...page.items),
-      ),
-    ({ items }, paint) => [
-      paint.bold(counted(items.length, 'key')),
-      ...table(paint, [
-        ['key', 'principal', 'state', 'expires', 'last used', 'limited to', 'label'],
-        ...items.map((k) => [
-          cell(k.short),
-          cell(k.principal),
-          cell(k.state),
-          k.expires_at === undefined ? '-' : when(k.expires_at),
-          k.last_used_at === undefined ? '-' : when(k.last_used_at),
-          cell(k.toolsets?.join(',')),
-          cell(k.label),
-        ]),
-      ]),
-    ],
-  );
+  const timeOr = (text: string | undefined) => (text === undefined ? '-' : when(text));
+  return showList<Credentials>(options, {
+    schema: 'precedent.keys/1',
+    path: ['credentials'],
+    query: { principal, include_ended: ended === true ? 'true' : undefined },
+    what: 'key',
+    columns: {
+      key: (k) => cell(k.short),
+      principal: (k) => cell(k.principal),
+      state: (k) => cell(k.state),
+      expires: (k) => timeOr(k.expires_at),
+      'last used': (k) => timeOr(k.last_used_at),
+      'limited to': (k) => cell(k.toolsets?.join(',')),
+      label: (k) => cell(k.label),
+    },
+  });
 }
 
 function issue(principal: string | undefined, options: IssueOptions): Promise<void> {

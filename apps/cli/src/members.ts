@@ -1,21 +1,19 @@
 import { Option, type Command } from 'commander';
 import type { ChangedMember, Members } from '#access/contract.js';
 import {
-  carryOut,
   cell,
   identityOf,
   KINDS,
-  present,
   requestId,
   ROLES,
-  table,
+  showList,
   withIdentity,
   type IdentityOptions,
 } from './administration.js';
+import { carryOut, present } from './carry-out.js';
 import { filled } from './options.js';
 import type { OutputOptions, Paint } from './output.js';
-import { allPages } from './pages.js';
-import { counted, field, when } from './words.js';
+import { field, when } from './words.js';
 
 interface AddOptions extends OutputOptions, IdentityOptions {
   role: string;
@@ -84,29 +82,19 @@ export function membersVerb(program: Command): void {
 }
 
 function list(options: OutputOptions & { former?: boolean }): Promise<void> {
-  const former = options.former === true ? 'true' : undefined;
-  return carryOut(
-    options,
-    'precedent.members/1',
-    (api) =>
-      allPages(
-        (cursor) => api.get<Members>(['members'], { include_former: former, cursor, limit: '200' }),
-        (all, page) => all.items.push(...page.items),
-      ),
-    ({ items }, paint) => [
-      paint.bold(counted(items.length, 'member')),
-      ...table(paint, [
-        ['principal', 'role', 'kind', 'since', 'name'],
-        ...items.map((m) => [
-          cell(m.principal),
-          m.active ? cell(m.role) : 'former',
-          cell(m.kind),
-          when(m.since),
-          cell(m.name),
-        ]),
-      ]),
-    ],
-  );
+  return showList<Members>(options, {
+    schema: 'precedent.members/1',
+    path: ['members'],
+    query: { include_former: options.former === true ? 'true' : undefined },
+    what: 'member',
+    columns: {
+      principal: (m) => cell(m.principal),
+      role: (m) => (m.active ? cell(m.role) : 'former'),
+      kind: (m) => cell(m.kind),
+      since: (m) => when(m.since),
+      name: (m) => cell(m.name),
+    },
+  });
 }
 
 function add(name: string | undefined, options: AddOptions): Promise<void> {

@@ -11,6 +11,8 @@ import { openSource, withReadModels, type AuditSource } from './source.js';
 export interface OnRecord {
   source: AuditSource;
   reads: Reads;
+  /** A stored payload with its sealed texts as far as there are keys. */
+  shown: (payload: string) => string;
   workspace: string;
   /** IANA zone in which a date without a time is read. */
   zone: string;
@@ -32,7 +34,14 @@ export async function onRecord<T>(
         try {
           const workspace = chosen(everyWorkspace(db), options.workspace);
           const { zone } = workspaceView(db, workspace);
-          return await work({ source, reads: db, workspace, zone, position: positionOf(db) });
+          return await work({
+            source,
+            reads: db,
+            shown: (payload) => db.shown(payload),
+            workspace,
+            zone,
+            position: positionOf(db),
+          });
         } finally {
           db.exec('COMMIT');
         }

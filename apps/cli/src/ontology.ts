@@ -1,5 +1,3 @@
-import { readFile } from 'node:fs/promises';
-import { text } from 'node:stream/consumers';
 import { InvalidArgumentError, type Command } from 'commander';
 import type {
   EditOntologyReceipt,
@@ -9,12 +7,11 @@ import type {
   OntologyProposal,
   OntologyReceipt,
 } from '#decisions/contract-ontology-view.js';
-import { restOf } from './api.js';
-import { findServer } from './connection.js';
-import { unusable } from './failure.js';
+import { carryOut, present } from './carry-out.js';
 import { filled } from './options.js';
-import { inline, outputFor, type OutputOptions, type Paint } from './output.js';
+import { inline, type OutputOptions, type Paint } from './output.js';
 import { counted, field, section, when } from './words.js';
+import { jsonInput, readInput } from './written-input.js';
 
 interface ShowOptions extends OutputOptions {
   knownAt?: string;
@@ -77,7 +74,7 @@ export function ontologyVerb(program: Command): void {
         action: 'approve',
         proposal_id: id,
         content_hash: options.contentHash,
-        ...reasonOf(options),
+        ...present({ reason: options.reason }),
       }),
     );
   ontology
@@ -93,8 +90,8 @@ export function ontologyVerb(program: Command): void {
     .description('Proposes to go back to a version. Merged topics stay merged.')
     .argument('<version>', 'the version', version)
     .option('--reason <text>', 'why', filled)
-    .action((to: number, options: ProposeOptions) =>
-      edit(options, { action: 'rollback', to_version: to, ...reasonOf(options) }),
+    .action((to: number, { reason, ...options }: ProposeOptions) =>
+      edit(options, { action: 'rollback', to_version: to, ...present({ reason }) }),
     );
 }
 
@@ -103,95 +100,68 @@ function version(given: string): number {
   throw new InvalidArgumentError('Give the number of a version.');
 }
 
-function reasonOf({ reason }: { reason?: string }): { reason?: string } {
-  return reason === undefined ? {} : { reason };
-}
+const textOf = (file: string): Promise<string> =>
+  readInput(file, 'give a file that exists, or - for standard input');
 
-async function textOf(file: string): Promise<string> {
-  try {
-    return file === '-' ? await text(process.stdin) : await readFile(file, 'utf8');
-  } catch (error) {
-    throw unusable('unreadable', `${file} cannot be read`, {
-      path: file,
-      issues: [{ path: file, problem: error instanceof Error ? error.message : String(error) }],
-      fix: 'give a file that exists, or - for standard input',
-    });
-  }
-}
+const jsonIn = (file: string, given: string): unknown =>
+  jsonInput(file, given, 'is no JSON', 'correct it and try again');
 
-function jsonIn(file: string, given: string): unknown {
-  try {
-    return JSON.parse(given);
-  } catch (error) {
-    throw unusable('invalid_json', `${file} is no JSON`, {
-      path: file,
-      issues: [{ path: file, problem: error instanceof Error ? error.message : String(error) }],
-      fix: 'correct it and try again',
-    });
-  }
-}
-
-async function show(wanted: number | undefined, options: ShowOptions): Promise<void> {
-  const output = outputFor(options);
-  const found = await restOf(await findServer()).get<Ontology>(['ontology'], {
-    version: wanted?.toString(),
-    known_at: options.knownAt,
-    limit: '200',
-  });
-  if (output.readable) output.say(ontologyLines(found, output.paint));
-  else output.json('precedent.ontology/1', found);
+function show(wanted: number | undefined, options: ShowOptions): Promise<void> {
+  return carryOut(
+    options,
+    'precedent.ontology/1',
+    (api) =>
+      api.get<Ontology>(['ontology'], {
+        version: wanted?.toString(),
+        known_at: options.knownAt,
+        limit: '200',
+      }),
+    ontologyLines,
+  );
 }
 
 /** JSON with a draft in it, or Markdown. */
 async function start(file: string, options: OutputOptions): Promise<void> {
-  const output = outputFor(options);
   const given = await textOf(file);
   const body = /^\s*\{/.test(given)
     ? { description: `draft from ${file}`, draft: jsonIn(file, given) }
     : { description: given };
-  const receipt = await restOf(await findServer()).post<OntologyReceipt>(
-    ['ontology', 'drafts'],
-    body,
+  await carryOut(
+    options,
+    'precedent.ontology-proposal/1',
+    (api) => api.post<OntologyReceipt>(['ontology', 'drafts'], body),
+    ({ proposal }, paint) => proposalLines(proposal, paint),
+    approval,
   );
-  if (!output.readable) output.json('precedent.ontology-proposal/1', receipt);
-  else {
-    output.say(proposalLines(receipt.proposal, output.paint));
-    output.note(`\nApprove it: ${approval(receipt)}`);
-  }
 }
 
 async function propose(file: string, options: ProposeOptions): Promise<void> {
+  const { base: base_version, reason } = options;
   const change = jsonIn(file, await textOf(file));
-  await edit(options, {
-    action: 'propose',
-    change,
-    ...(options.base === undefined ? {} : { base_version: options.base }),
-    ...reasonOf(options),
-  });
+  await edit(options, { action: 'propose', change, ...present({ base_version, reason }) });
 }
 
-async function edit(options: OutputOptions, body: object): Promise<void> {
-  const output = outputFor(options);
-  const receipt = await restOf(await findServer()).post<EditOntologyReceipt>(
-    ['ontology', 'changes'],
-    body,
+function edit(options: OutputOptions, body: object): Promise<void> {
+  return carryOut(
+    options,
+    'precedent.ontology-change/1',
+    (api) => api.post<EditOntologyReceipt>(['ontology', 'changes'], body),
+    receiptLines,
+    (receipt) => (receipt.status === 'open' ? approval(receipt) : undefined),
   );
-  if (!output.readable) {
-    output.json('precedent.ontology-change/1', receipt);
-    return;
-  }
-  const { paint } = output;
+}
+
+function receiptLines(receipt: EditOntologyReceipt, paint: Paint): string[] {
   const active = receipt.version === undefined ? '' : `: version ${receipt.version} is active`;
-  output.say([
+  return [
     `${paint.bold(inline(receipt.proposal_id))} is ${paint.green(inline(receipt.status))}${active}`,
     field(paint, 'hash', inline(receipt.content_hash)),
     ...differenceLines(receipt, paint),
-  ]);
-  if (receipt.status === 'open') output.note(`\nApprove it: ${approval(receipt)}`);
+  ];
 }
 
 function approval(receipt: { proposal_id: string; content_hash: string }): string {
-  return `precedent ontology approve ${inline(receipt.proposal_id)} --content-hash ${inline(receipt.content_hash)}`;
+  return `Approve it: precedent ontology approve ${inline(receipt.proposal_id)} --content-hash ${inline(receipt.content_hash)}`;
 }
 
 function ontologyLines(found: Ontology, paint: Paint): string[] {

@@ -1,21 +1,19 @@
 import { Option, type Command } from 'commander';
 import type { CreatedOrganisation, Organisation, Organisations } from '#access/contract.js';
 import {
-  carryOut,
   cell,
   identityOf,
   MODES,
-  present,
   requestId,
+  showList,
   switched,
-  table,
   withIdentity,
   type IdentityOptions,
 } from './administration.js';
+import { carryOut, present } from './carry-out.js';
 import { filled } from './options.js';
 import type { OutputOptions, Paint } from './output.js';
-import { allPages } from './pages.js';
-import { counted, field, when } from './words.js';
+import { field, when } from './words.js';
 import { createdLines } from './workspace.js';
 
 interface Change extends OutputOptions {
@@ -144,22 +142,16 @@ function create(name: string, options: Create): Promise<void> {
 }
 
 function list(options: OutputOptions): Promise<void> {
-  return carryOut(
-    options,
-    'precedent.organisations/1',
-    (api) =>
-      allPages(
-        (cursor) => api.get<Organisations>(['organisations'], { cursor, limit: '200' }),
-        (all, page) => all.items.push(...page.items),
-      ),
-    ({ items }, paint) => [
-      paint.bold(counted(items.length, 'organisation')),
-      ...table(paint, [
-        ['organisation', 'since', 'name'],
-        ...items.map((o) => [cell(o.id), when(o.since), cell(o.name)]),
-      ]),
-    ],
-  );
+  return showList<Organisations>(options, {
+    schema: 'precedent.organisations/1',
+    path: ['organisations'],
+    what: 'organisation',
+    columns: {
+      organisation: (o) => cell(o.id),
+      since: (o) => when(o.since),
+      name: (o) => cell(o.name),
+    },
+  });
 }
 
 function organisationLines(organisation: Organisation, paint: Paint): string[] {

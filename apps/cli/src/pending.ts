@@ -1,9 +1,8 @@
 import { Option, type Command } from 'commander';
 import type { Pending, PendingItem } from '#decisions/contract-review.js';
-import { restOf } from './api.js';
-import { findServer } from './connection.js';
+import { carryOut } from './carry-out.js';
 import { filled } from './options.js';
-import { inline, outputFor, type OutputOptions, type Paint } from './output.js';
+import { inline, type OutputOptions, type Paint } from './output.js';
 import { allPages } from './pages.js';
 import { counted, field, reasonText, scopeText, valueText, when } from './words.js';
 
@@ -27,21 +26,21 @@ export function pendingVerb(program: Command): void {
     .action(showPending);
 }
 
-async function showPending(options: Options): Promise<void> {
-  const output = outputFor(options);
-  const api = restOf(await findServer());
-  const { topic, kind } = options;
-  const pending = await allPages(
-    (cursor) => api.get<Pending>(['pending'], { topic, kind, cursor, limit: '200' }),
-    (all, page) => all.items.push(...page.items),
+function showPending({ topic, kind, ...options }: Options): Promise<void> {
+  return carryOut(
+    options,
+    'precedent.pending/1',
+    (api) =>
+      allPages(
+        (cursor, limit) => api.get<Pending>(['pending'], { topic, kind, cursor, limit }),
+        (all, page) => all.items.push(...page.items),
+      ),
+    ({ items }, paint) => pendingLines(items, paint),
+    ({ items }) =>
+      items.some((item) => item.kind === 'candidate')
+        ? 'Review one: precedent review <id> approve --reason "…"'
+        : undefined,
   );
-  if (!output.readable) {
-    output.json('precedent.pending/1', pending);
-    return;
-  }
-  output.say(pendingLines(pending.items, output.paint));
-  if (pending.items.some((item) => item.kind === 'candidate'))
-    output.note('\nReview one: precedent review <id> approve --reason "…"');
 }
 
 function pendingLines(items: readonly PendingItem[], paint: Paint): string[] {

@@ -1,18 +1,17 @@
 import type { Command } from 'commander';
 import type { ChangedPrincipal, Principals } from '#access/contract-credentials.js';
 import {
-  carryOut,
   cell,
   identityOf,
-  table,
+  showList,
   withIdentity,
   type IdentityOptions,
 } from './administration.js';
+import { carryOut } from './carry-out.js';
 import type { Invitation } from '../../server/src/accounts.contract.js';
 import { filled } from './options.js';
 import { inline, type OutputOptions, type Paint } from './output.js';
-import { allPages } from './pages.js';
-import { counted, field, when } from './words.js';
+import { field, when } from './words.js';
 
 const PRINCIPAL = 'as "precedent people" shows it';
 
@@ -59,28 +58,18 @@ export function peopleVerb(program: Command): void {
 }
 
 function list(options: OutputOptions): Promise<void> {
-  return carryOut(
-    options,
-    'precedent.people/1',
-    (api) =>
-      allPages(
-        (cursor) => api.get<Principals>(['principals'], { cursor, limit: '200' }),
-        (all, page) => all.items.push(...page.items),
-      ),
-    ({ items }, paint) => [
-      paint.bold(counted(items.length, 'principal')),
-      ...table(paint, [
-        ['principal', 'kind', 'standing', 'workspaces', 'name'],
-        ...items.map((p) => [
-          cell(p.principal),
-          cell(p.kind),
-          p.owner ? 'owner' : p.active ? 'active' : 'deactivated',
-          cell(p.workspaces.map((w) => `${w.workspace} ${w.role}`).join(', ')),
-          cell(p.name),
-        ]),
-      ]),
-    ],
-  );
+  return showList<Principals>(options, {
+    schema: 'precedent.people/1',
+    path: ['principals'],
+    what: 'principal',
+    columns: {
+      principal: (p) => cell(p.principal),
+      kind: (p) => cell(p.kind),
+      standing: (p) => (p.owner ? 'owner' : p.active ? 'active' : 'deactivated'),
+      workspaces: (p) => cell(p.workspaces.map((w) => `${w.workspace} ${w.role}`).join(', ')),
+      name: (p) => cell(p.name),
+    },
+  });
 }
 
 function invite(principal: string, options: OutputOptions & { login: string }): Promise<void> {

@@ -1,9 +1,8 @@
 import { Argument, type Command } from 'commander';
 import type { RateInput, RateReceipt } from '#decisions/contract-conflicts.js';
-import { restOf } from './api.js';
-import { findServer } from './connection.js';
+import { carryOut, present } from './carry-out.js';
 import { filled } from './options.js';
-import { inline, outputFor, type OutputOptions } from './output.js';
+import { inline, type OutputOptions } from './output.js';
 import { field, when } from './words.js';
 
 interface Options extends OutputOptions {
@@ -30,19 +29,19 @@ export function rateVerb(program: Command): void {
     .action(rate);
 }
 
-async function rate(id: string, rating: RateInput['rating'], options: Options): Promise<void> {
-  const output = outputFor(options);
-  const api = restOf(await findServer());
-  const receipt = await api.post<RateReceipt>(['answers', id, 'ratings'], {
-    rating,
-    ...(options.comment === undefined ? {} : { comment: options.comment }),
-  });
-  if (!output.readable) {
-    output.json('precedent.rate/1', receipt);
-    return;
-  }
-  output.say([
-    `${output.paint.bold(inline(receipt.call_id))} is rated ${inline(rating)}`,
-    field(output.paint, 'recorded', when(receipt.recorded_at)),
-  ]);
+function rate(
+  id: string,
+  rating: RateInput['rating'],
+  { comment, ...options }: Options,
+): Promise<void> {
+  const body = { rating, ...present({ comment }) };
+  return carryOut(
+    options,
+    'precedent.rate/1',
+    (api) => api.post<RateReceipt>(['answers', id, 'ratings'], body),
+    (receipt, paint) => [
+      `${paint.bold(inline(receipt.call_id))} is rated ${inline(rating)}`,
+      field(paint, 'recorded', when(receipt.recorded_at)),
+    ],
+  );
 }

@@ -1,9 +1,8 @@
 import { Argument, type Command } from 'commander';
 import type { ReviewInput, ReviewReceipt } from '#decisions/contract-review.js';
-import { restOf } from './api.js';
-import { findServer } from './connection.js';
+import { carryOut, present } from './carry-out.js';
 import { collected, filled } from './options.js';
-import { inline, outputFor, type OutputOptions, type Paint } from './output.js';
+import { inline, type OutputOptions, type Paint } from './output.js';
 import { field, section } from './words.js';
 
 interface Options extends OutputOptions {
@@ -49,10 +48,8 @@ export function reviewVerb(program: Command): void {
     .action(review);
 }
 
-async function review(id: string, action: ReviewInput['action'], options: Options): Promise<void> {
-  const output = outputFor(options);
-  const api = restOf(await findServer());
-  const receipt = await api.post<ReviewReceipt>(['decisions', id, 'reviews'], {
+function review(id: string, action: ReviewInput['action'], options: Options): Promise<void> {
+  const body = {
     action,
     reason: options.reason,
     ...present({
@@ -63,13 +60,13 @@ async function review(id: string, action: ReviewInput['action'], options: Option
       effective_to: options.effectiveTo,
       topic: options.topic,
     }),
-  });
-  if (output.readable) output.say(receiptLines(receipt, output.paint));
-  else output.json('precedent.review/1', receipt);
-}
-
-function present(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+  };
+  return carryOut(
+    options,
+    'precedent.review/1',
+    (api) => api.post<ReviewReceipt>(['decisions', id, 'reviews'], body),
+    receiptLines,
+  );
 }
 
 function receiptLines(receipt: ReviewReceipt, paint: Paint): string[] {

@@ -3,7 +3,7 @@ import type { ComparedModels, LogReport, Verified } from '#ledger/index.js';
 import type { Evidence } from './evidence.js';
 import { inline, type Paint } from './output.js';
 import type { AuditSource } from './source.js';
-import { counted, field, section } from './words.js';
+import { counted, extentLines, field, section } from './words.js';
 
 /** What a check says nothing about, and what would. */
 export interface Unchecked {
@@ -118,9 +118,7 @@ export function reportLines(report: Report, paint: Paint): string[] {
   const { read_models: models } = checked;
   return [
     paint.bold(`${inline(source.name)} holds what it says`),
-    field(paint, 'events', `${checked.events}, until position ${checked.last_position}`),
-    field(paint, 'recorded', `until ${checked.last_recorded_at ?? 'never'}`),
-    field(paint, 'headers', `SHA-256 ${checked.headers_sha256}`),
+    ...extentLines(checked, paint),
     field(
       paint,
       'signed',

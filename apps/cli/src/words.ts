@@ -1,4 +1,5 @@
 import type { DecisionView } from '#decisions/contract.js';
+import type { Coverage } from '#event-store/ledger-check.js';
 import type { Json } from '#kernel/json.js';
 import { inline, type Paint } from './output.js';
 
@@ -24,6 +25,22 @@ export function counted(n: number, one: string, many = `${one}s`): string {
 /** A name and what it stands for, in columns. */
 export function field(paint: Paint, name: string, text: string, indent = '  '): string {
   return `${indent}${paint.dim(name.padEnd(11))}${text}`;
+}
+
+interface Extent extends Pick<Coverage, 'events' | 'last_recorded_at' | 'headers_sha256'> {
+  last_position: number | string;
+}
+
+/** How far a history goes, and the digest of it. */
+export function extentLines(
+  { events, last_position, last_recorded_at, headers_sha256 }: Extent,
+  paint: Paint,
+): string[] {
+  return [
+    field(paint, 'events', `${events}, until position ${last_position}`),
+    field(paint, 'recorded', `until ${last_recorded_at ?? 'never'}`),
+    field(paint, 'headers', `SHA-256 ${headers_sha256}`),
+  ];
 }
 
 /** A title over groups of lines; nothing where there are none. */

@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import type { CreatedWorkspace, WorkspaceSettings, Workspaces } from '#access/contract.js';
-import { carryOut, cell, present, requestId, switched, table } from './administration.js';
+import { cell, requestId, showList, switched } from './administration.js';
+import { carryOut, present } from './carry-out.js';
 import { filled } from './options.js';
 import type { OutputOptions, Paint } from './output.js';
-import { allPages } from './pages.js';
-import { counted, field, when } from './words.js';
+import { field, when } from './words.js';
 
 interface Change extends OutputOptions {
   name?: string;
@@ -74,28 +74,18 @@ export function workspaceVerb(program: Command): void {
 }
 
 function list(options: OutputOptions): Promise<void> {
-  return carryOut(
-    options,
-    'precedent.workspaces/1',
-    (api) =>
-      allPages(
-        (cursor) => api.get<Workspaces>(['workspaces'], { cursor, limit: '200' }),
-        (all, page) => all.items.push(...page.items),
-      ),
-    ({ items }, paint) => [
-      paint.bold(counted(items.length, 'workspace')),
-      ...table(paint, [
-        ['workspace', 'members', 'zone', 'since', 'name'],
-        ...items.map((w) => [
-          cell(w.id),
-          String(w.members),
-          cell(w.zone),
-          when(w.since),
-          cell(w.name),
-        ]),
-      ]),
-    ],
-  );
+  return showList<Workspaces>(options, {
+    schema: 'precedent.workspaces/1',
+    path: ['workspaces'],
+    what: 'workspace',
+    columns: {
+      workspace: (w) => cell(w.id),
+      members: (w) => String(w.members),
+      zone: (w) => cell(w.zone),
+      since: (w) => when(w.since),
+      name: (w) => cell(w.name),
+    },
+  });
 }
 
 function settingsLines(settings: WorkspaceSettings, paint: Paint): string[] {

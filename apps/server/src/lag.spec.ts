@@ -5,14 +5,11 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { NO_STREAM } from '#event-store/event-store.js';
 import { MemoryStore } from '#event-store/memory.js';
-import { t } from '#kernel/schema.js';
-import { codec } from '#kernel/vocabulary.js';
 import { projection, when } from '#projections/projection.js';
 import { projectHere, type Projector } from '#projections/projector.js';
 import { Reactor, reaction } from '#projections/reaction.js';
+import { words, wordSaid } from '../../../test/support/words.js';
 import { LagWatch } from './lag.js';
-
-const words = codec({ Said: { version: 1, schema: t.Object({ word: t.String() }) } });
 
 describe('how far followers are behind', () => {
   let dir: string;
@@ -23,18 +20,7 @@ describe('how far followers are behind', () => {
   let letGo: () => void;
 
   const say = (word: string) =>
-    store.append(`word-${word}`, NO_STREAM, [
-      {
-        id: `00000000-0000-4000-8000-${word.padStart(12, '0')}`,
-        type: 'Said',
-        version: 1,
-        workspace: 'w',
-        actor: { principal: 'ann', kind: 'person', credential: null },
-        causation: 'c',
-        correlation: 'c',
-        payload: JSON.stringify({ word }),
-      },
-    ]);
+    store.append(`word-${word}`, NO_STREAM, [wordSaid(Number(word), word)]);
   const lagOf = async (name: string) => (await watch.read()).find((lag) => lag.name === name);
 
   beforeEach(async () => {

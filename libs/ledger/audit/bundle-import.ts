@@ -1,9 +1,10 @@
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readdirSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { copyFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { LedgerDamage, type Coverage, type Finding } from '#event-store/ledger-check.js';
 import { checkStructure, openFinished } from '#event-store/sqlite-backup.js';
 import { openKeys } from '#event-store/sqlite-keys.js';
+import { sync } from '#event-store/sync.js';
 import { Refusal } from '#kernel/refusal.js';
 import { loadBundle } from './bundle-read.js';
 import { BUNDLE_FILES, linesOf, readManifest, type BundleManifest } from './bundle.js';
@@ -116,13 +117,4 @@ function assertEmpty(dir: string): void {
   throw new Refusal('conflict', 'folder_not_empty', `${dir} is not an empty folder`, {
     fix: 'give a folder that is empty or does not exist: nothing is ever imported over anything',
   });
-}
-
-function sync(path: string): void {
-  const fd = openSync(path, 'r');
-  try {
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
-  }
 }

@@ -1,9 +1,9 @@
-import { closeSync, fsyncSync, openSync, writeFileSync } from 'node:fs';
-import { existsSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { factsOf, type HeaderFacts } from '#event-store/header-facts.js';
 import { HeadersDigest } from '#event-store/headers-digest.js';
 import { LedgerDamage } from '#event-store/ledger-check.js';
+import { sync } from '#event-store/sync.js';
 import { sha256 } from '#kernel/json.js';
 import { CompactRange, leafHash } from '#transparency/merkle.js';
 import { BUNDLE_FILES, BUNDLE_SCHEMA, LineWriter, linesOf } from './bundle.js';
@@ -173,10 +173,5 @@ async function readOut(
 
 function writeWhole(path: string, bytes: Uint8Array): void {
   writeFileSync(path, bytes, { mode: 0o600 });
-  const fd = openSync(path, 'r');
-  try {
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
-  }
+  sync(path);
 }

@@ -1,9 +1,10 @@
 import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync } from 'node:fs';
-import { closeSync, fsyncSync, openSync, truncateSync, writeFileSync } from 'node:fs';
+import { truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Position } from '#event-store/event-store.js';
 import { factsOf } from '#event-store/header-facts.js';
 import { LedgerDamage, type LedgerSource, type StoredEvent } from '#event-store/ledger-check.js';
+import { sync } from '#event-store/sync.js';
 import { Refusal } from '#kernel/refusal.js';
 import { summarise } from './bundle-summary.js';
 import { BUNDLE_FILES, LineWriter, linesOf, STATE_FILE, type BundledEvent } from './bundle.js';
@@ -109,15 +110,6 @@ async function step(
 function giveName(dir: string, name: string): void {
   renameSync(partial(dir, name), join(dir, name));
   sync(dir);
-}
-
-function sync(dir: string): void {
-  const fd = openSync(dir, 'r');
-  try {
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
-  }
 }
 
 interface Written {

@@ -81,6 +81,14 @@ async function refusesConnections(server: RunningServer): Promise<boolean> {
   });
 }
 
+/** Principals that were said to be registered and that the log does not have. */
+async function notStored({ dir }: RunningServer, replies: readonly Reply[]): Promise<unknown[]> {
+  const registered = (await wholeLog(dir))
+    .filter(({ type }) => type === 'PrincipalRegistered')
+    .map(({ payload }) => (JSON.parse(payload) as { principal: unknown }).principal);
+  return replies.map(({ body }) => body['principal']).filter((id) => !registered.includes(id));
+}
+
 async function started(): Promise<RunningServer> {
   const server = await startServer();
   dirs.push(server.dir);
@@ -109,9 +117,7 @@ describe('SIGTERM (B52)', () => {
     expect(took).toBeLessThan(2_000);
     agent.destroy();
 
-    const log = await wholeLog(server.dir);
-    const stored = log.filter(({ payload }) => /Person 1[123]/.test(payload)).length;
-    expect(stored).toBe(3);
+    expect(await notStored(server, replies)).toEqual([]);
     process.stdout.write(
       `SIGTERM: 3 calls under way, 3 answered and stored, exit ${Math.round(took)} ms after the last reply\n`,
     );
@@ -157,16 +163,15 @@ describe('SIGTERM (B52)', () => {
   it('under load no acknowledged write is lost and no call is cut', async () => {
     const server = await started();
     const agent = new Agent({ keepAlive: true, maxSockets: 32 });
-    const acknowledged: number[] = [];
+    const acknowledged: Reply[] = [];
     let refused = 0;
     let n = 100;
     let stopping = false;
     const client = async (): Promise<void> => {
       while (!stopping) {
-        const mine = n++;
         try {
-          const { status } = await send(server, agent, mine);
-          if (status === 201) acknowledged.push(mine);
+          const reply = await send(server, agent, n++);
+          if (reply.status === 201) acknowledged.push(reply);
         } catch (error) {
           // Only connections that never came about: a request that was taken is answered.
           expect((error as NodeJS.ErrnoException).code).toBe('ECONNREFUSED');
@@ -182,10 +187,7 @@ describe('SIGTERM (B52)', () => {
     stopping = true;
     expect(await exit).toBe(0);
     agent.destroy();
-    const log = await wholeLog(server.dir);
-    const text = log.map(({ payload }) => payload).join('\n');
-    const lost = acknowledged.filter((each) => !text.includes(`"Person ${each}"`));
-    expect(lost).toEqual([]);
+    expect(await notStored(server, acknowledged)).toEqual([]);
     expect(acknowledged.length).toBeGreaterThanOrEqual(64);
     process.stdout.write(
       `SIGTERM under load: ${acknowledged.length} acknowledged writes, 0 lost, ${refused} connections refused\n`,

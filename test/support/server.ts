@@ -26,7 +26,14 @@ export async function startServer(
 ): Promise<RunningServer> {
   const dir = options.dir ?? (await mkdtemp(join(tmpdir(), 'precedent-server-')));
   const child = spawn(process.execPath, ['dist/apps/server/src/main.js'], {
-    env: { ...plainEnvironment(), PRECEDENT_DATA: dir, PRECEDENT_PORT: '0', ...options.env },
+    env: {
+      ...plainEnvironment(),
+      PRECEDENT_DATA: dir,
+      PRECEDENT_PORT: '0',
+      // Signs when it ends, not in the middle of a test that counts events.
+      PRECEDENT_CHECKPOINT_SECONDS: '3600',
+      ...options.env,
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const exited = new Promise<number | null>((resolve) => child.once('exit', resolve));

@@ -40,7 +40,8 @@ export interface Moment {
 
 interface Remembered {
   value: unknown;
-  at: Position;
+  /** When it was read. */
+  moment: Moment;
   /** Keys that opened what it was made of. */
   keys: readonly string[];
 }
@@ -155,12 +156,14 @@ export class ReadDatabase implements Writes {
     if (!moment || !opener) return compute();
     const memory = this.memory.get(model.name) ?? new Recent<Remembered>(REMEMBERED);
     const known = memory.get(key);
-    if (known && moment.changed(model) <= known.at && serves?.(known.value as T) !== false) {
+    const isCurrent =
+      known && (known.moment === moment || moment.changed(model) <= known.moment.at);
+    if (isCurrent && serves?.(known.value as T) !== false) {
       opener.used(known.keys);
       return known.value as T;
     }
     const { result: value, keys } = opener.collecting(compute);
-    memory.set(key, { value, at: moment.at, keys });
+    memory.set(key, { value, moment, keys });
     this.memory.set(model.name, memory);
     return value;
   }

@@ -23,7 +23,9 @@ function statements(db: DatabaseSync) {
     ),
     stream: db.prepare(
       'SELECT position, header, payload FROM event ' +
-        'WHERE stream = (SELECT id FROM stream WHERE name = ?) AND revision >= ? ORDER BY revision LIMIT ?',
+        'WHERE stream = (SELECT id FROM stream WHERE name = ?) AND revision >= ? ' +
+        // Bound, the limit would have SQLite plan the query anew each time.
+        `ORDER BY revision LIMIT ${STREAM_PAGE}`,
     ),
     blob: db.prepare('SELECT bytes FROM blob WHERE hash = ?'),
     begin: db.prepare('BEGIN'),
@@ -51,7 +53,7 @@ export class SqliteReader implements ReadOnlyStore {
 
   readStream(stream: string, fromRevision = 0): AsyncIterable<readonly RecordedEvent[]> {
     return readPages(fromRevision, (from) =>
-      toPage(this.#statements().stream.iterate(stream, from, STREAM_PAGE), STREAM_PAGE),
+      toPage(this.#statements().stream.iterate(stream, from), STREAM_PAGE),
     );
   }
 

@@ -93,7 +93,6 @@ export class ReadDatabase implements Writes {
   static openForReading(path: string, opener: Opener = WITHOUT_KEYS): ReadDatabase {
     const db = new DatabaseSync(path, { readOnly: true });
     db.exec('PRAGMA query_only=ON; PRAGMA busy_timeout=5000; PRAGMA cache_size=-65536;');
-    db.exec('PRAGMA mmap_size=1073741824;');
     return new ReadDatabase(db, opener);
   }
 

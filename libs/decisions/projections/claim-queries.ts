@@ -85,7 +85,7 @@ function topicNow(reads: Reads, workspace: string, topic: string, asOfMs: number
   return reads.memo(claimModel, `${workspace} ${topic}`, lasting, serves).topic;
 }
 
-// The planner has no statistics: each query names its index.
+// The planner has no statistics: each query names its index. A limit that were bound would have it plan again each time.
 const held = (columns: string, index: string): string =>
   `SELECT ${columns} FROM claim INDEXED BY ${index} WHERE workspace = ? AND topic = ? AND held = 1`;
 
@@ -115,15 +115,14 @@ function claimsOfLine(
     for (const claim of endedSince(reads, workspace, topic, at, asOfMs))
       found.set(claim.decision_id, claim);
     take(
-      `${approved} AND approved_position <= ? ORDER BY approved_position DESC LIMIT ?`,
+      `${approved} AND approved_position <= ? ORDER BY approved_position DESC LIMIT ${HISTORY_MAX + 1}`,
       at,
-      HISTORY_MAX + 1,
     );
-  } else take(`${valid} AND end_ms <= ? ORDER BY end_ms DESC LIMIT ?`, asOfMs, HISTORY_MAX + 1);
+  } else take(`${valid} AND end_ms <= ? ORDER BY end_ms DESC LIMIT ${HISTORY_MAX + 1}`, asOfMs);
   // What waits now or, in the past, what had been proposed by then.
   const proposed = `SELECT body FROM claim WHERE workspace = ? AND topic = ? AND position <= ?`;
-  if (past) take(`${proposed} ORDER BY position DESC LIMIT ?`, at, LOOKED_AT);
-  else take(`${proposed} AND state = 'candidate' ORDER BY position LIMIT ?`, at, LOOKED_AT);
+  if (past) take(`${proposed} ORDER BY position DESC LIMIT ${LOOKED_AT}`, at);
+  else take(`${proposed} AND state = 'candidate' ORDER BY position LIMIT ${LOOKED_AT}`, at);
   // Enough to say that some apply later, or that there were some.
   if (found.size === 0)
     take(

@@ -3,4 +3,8 @@ import { checkpointCodec } from './domain/checkpoint.events.js';
 
 export const checkpointStreams = { decider: checkpointDecider, codec: checkpointCodec };
 
-export const checkpointStream = (workspace: string): string => `checkpoint-${workspace}`;
+const PREFIX = 'checkpoint-';
+
+export const checkpointStream = (workspace: string): string => `${PREFIX}${workspace}`;
+
+export const isCheckpointStream = (stream: string): boolean => stream.startsWith(PREFIX);

@@ -5,6 +5,7 @@ import { openCheckpoint } from '#transparency/checkpoint.js';
 import { parseVkey } from '#transparency/note.js';
 import { ProofError } from '#transparency/proof-error.js';
 import { verifyRotation } from '../signing/key-chain.js';
+import { isCheckpointStream } from '../streams.js';
 
 /** Follows the checkpoint stream of one log: which key signs, and that what it signed is signed by it. */
 export class KeyChain {
@@ -55,7 +56,11 @@ export class KeyChain {
       case 'CheckpointSigned':
         return this.#signed(data);
       default:
-        return undefined;
+        // A key that nobody follows any more would make what comes next look bad.
+        throw new ProofError('no event of a log’s checkpoints', {
+          expected: 'LogOpened, CheckpointSigned or LogKeyRotated',
+          found: type,
+        });
     }
   }
 
@@ -145,7 +150,7 @@ export async function keysOfLog(store: Pick<EventStore, 'follow'>): Promise<stri
   const vkeys: string[] = [];
   for await (const batch of store.follow(0, { signal, live: false, batch: 4_096 }))
     for (const { type, stream, payload } of batch) {
-      if (!stream.startsWith('checkpoint-')) continue;
+      if (!isCheckpointStream(stream)) continue;
       if (type !== 'LogOpened' && type !== 'LogKeyRotated') continue;
       const { vkey } = JSON.parse(payload) as { vkey?: unknown };
       if (typeof vkey === 'string') vkeys.push(vkey);

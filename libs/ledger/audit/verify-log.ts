@@ -8,7 +8,7 @@ import { KeyChain } from './verify-keys.js';
 import type { RecordedLeaf, RecordedLeaves } from './verify-leaves.js';
 import type { PinnedLog } from './verify-pins.js';
 import { pseudonymOf } from '../domain/origin.js';
-import { checkpointStream } from '../streams.js';
+import { checkpointStream, isCheckpointStream } from '../streams.js';
 
 /** What a check of one workspace's tree rests on. */
 export interface TreeOptions {
@@ -96,6 +96,8 @@ export class TreeCheck {
     if (isContent) this.#content += 1;
     this.#reached(event.position);
     if (!isContent) this.#checkpointEvent(event, facts);
+    else if (isCheckpointStream(facts.stream))
+      throw damage(event.position, `stream of ${this.workspace}`, this.#stream, facts.stream);
   }
 
   #reached(position: Position): void {
@@ -140,13 +142,7 @@ export class TreeCheck {
     const grown = this.#grown.get(size);
     this.#grown.delete(size);
     this.#sizes.met(size);
-    if (!grown)
-      throw damage(
-        event.position,
-        'size of the checkpoint',
-        `more than ${this.#signedSize}, and of leaves before it`,
-        String(size),
-      );
+    if (!grown) throw new LedgerDamage(this.#notGrown(size, event.position));
     const found = textOf(grown.root);
     if (found !== root)
       throw new LedgerDamage(this.#narrowed({ what: 'signed root', expected: root, found }, grown));
@@ -160,10 +156,26 @@ export class TreeCheck {
     this.provedUpTo = grown.position;
   }
 
+  /** A checkpoint of a size that the tree did not have before it: it signs more than there is, or it is in the wrong place. */
+  #notGrown(size: number, position: Position): Finding {
+    const before = this.#tree.size - 1;
+    if (size > before && size > this.#signedSize)
+      return this.#narrowed(
+        { what: 'events under the checkpoint', expected: String(size), found: String(before) },
+        { position, recorded: undefined },
+      );
+    return damage(
+      position,
+      'size of the checkpoint',
+      `more than ${this.#signedSize}, and of leaves before it`,
+      String(size),
+    ).finding;
+  }
+
   /** A root that is not the signed one: where the log parts from what was signed, as narrow as it can be told. */
   #narrowed(
     differs: { what: string; expected: string; found: string },
-    { position, recorded }: Grown,
+    { position, recorded }: Pick<Grown, 'position' | 'recorded'>,
   ): Finding {
     // The recorded leaves give the signed root: they are what was signed.
     if (this.#suspect && recorded === differs.expected) return this.#suspect.finding;

@@ -135,16 +135,23 @@ describe('verifyLedger', () => {
       { at: 'position 9', found: 'no key that it replaces' },
     ],
     [
-      'a size beyond the log',
-      (log) => log.some(1).signed(first, { size: 40 }),
-      { at: 'position 10', found: '40' },
-    ],
-    [
       'a size that was signed before',
       (log) => log.some(1).signed(first, { size: 6 }),
       { at: 'position 10', found: '6' },
     ],
   ];
+  it('P4: an event of the checkpoints that is no longer one is found at its position', async () => {
+    for (const [from, to] of [
+      ['"workspace":"w1"', '"workspace":"w2"'],
+      ['"LogOpened"', '"LogOpeneD"'],
+    ] as const) {
+      const log = new Log().some(3).opened(first).some(2).signed(first);
+      const opened = log.events[3] as StoredEvent;
+      log.events[3] = { ...opened, header: opened.header.replace(from, to) };
+      expect((await check(log)).finding).toMatchObject({ first: 4, last: 4 });
+    }
+  });
+
   it.each(forged)('P4: %s is found at its position', async (_, forge, expected) => {
     const log = forge(new Log().opened(first).some(6).signed(first));
     expect((await check(log)).finding).toMatchObject(expected);
@@ -159,6 +166,24 @@ describe('verifyLedger', () => {
       first: 8,
       last: 11,
     });
+  });
+
+  it('P4: what a checkpoint signs and the log does not have is narrowed down to what lies before it', async () => {
+    const log = new Log().opened(first).some(6).signed(first).some(1).signed(first, { size: 40 });
+    expect((await check(log)).finding).toMatchObject({
+      at: 'positions 8–10',
+      expected: '40',
+      found: '9',
+    });
+    // Of another workspace, an event is missing from its own.
+    const moved = new Log().opened(first).some(6).signed(first).some(3).signed(first).some(2);
+    const { header = '' } = moved.events[9] ?? {};
+    const event = {
+      ...moved.events[9],
+      header: header.replace('"workspace":"w1"', '"workspace":"w2"'),
+    };
+    moved.events[9] = event as StoredEvent;
+    expect((await check(moved)).finding).toMatchObject({ first: 8, last: 12 });
   });
 
   it('P4: of a change and later damage the change is named', async () => {

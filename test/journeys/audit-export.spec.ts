@@ -1,5 +1,5 @@
 import { cpSync, copyFileSync, existsSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs';
-import { rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -117,10 +117,15 @@ describe('verify, export and import of an auditor', () => {
       const isUnfinished = existsSync(join(cut, '.export.json'));
       // Killed behind its last step.
       if (!isUnfinished && existsSync(join(cut, 'manifest.json'))) break;
-      if (isUnfinished)
-        expect(await run('verify', '--bundle', cut)).toMatchObject({ code: 4 });
+      if (isUnfinished) expect(await run('verify', '--bundle', cut)).toMatchObject({ code: 4 });
     }
     expect(kills).toBeGreaterThan(1);
+    // Killed in its first step.
+    const begun = join(scratch, 'begun');
+    mkdirSync(begun);
+    writeFileSync(join(begun, '.export.json.new'), '{');
+    await printed('export', begun, '--with-keys');
+    expect(contents(begun)).toEqual(contents(bundle));
     expect(contents(cut)).toEqual(contents(bundle));
     // Half a line, as a power cut leaves it.
     rmSync(join(cut, 'manifest.json'));

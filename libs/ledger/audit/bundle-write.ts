@@ -70,9 +70,11 @@ function stateOf(dir: string, options: ExportOptions): State {
   };
   const path = join(dir, STATE_FILE);
   if (!existsSync(path)) {
-    if (readdirSync(dir).length > 0) throw notEmpty(dir);
-    writeFileSync(`${path}.new`, JSON.stringify(wanted));
-    renameSync(`${path}.new`, path);
+    const draft = `${STATE_FILE}.new`;
+    // All that one leaves which was killed right here.
+    if (readdirSync(dir).some((name) => name !== draft)) throw notEmpty(dir);
+    writeFileSync(join(dir, draft), JSON.stringify(wanted));
+    renameSync(join(dir, draft), path);
     return wanted;
   }
   const state = JSON.parse(readFileSync(path, 'utf8')) as State;

@@ -1,4 +1,4 @@
-import { ERASED } from '#kernel/sealing.js';
+import { ERASED, isHidden } from '#kernel/sealing.js';
 import type { Param, Reads } from '#projections/read-database.js';
 import { erasedOf } from '#sources/index.js';
 import { openerOf, topicOf } from '../domain/claim.js';
@@ -57,8 +57,8 @@ interface Lasting {
   topic: TopicAt;
   fromMs: number;
   untilMs: number;
-  /** Words of it are gone: which erasure took them is read each time. */
-  isErased: boolean;
+  /** Words of it cannot be read: why not, and whether still, is looked at each time. */
+  isHidden: boolean;
 }
 
 function topicNow(reads: Reads, workspace: string, topic: string, asOfMs: number): TopicAt {
@@ -77,12 +77,12 @@ function topicNow(reads: Reads, workspace: string, topic: string, asOfMs: number
       topic: topicAt(claims, asOfMs, LATEST),
       fromMs: asOfMs,
       untilMs: Math.min(...changes),
-      isErased: claims.some(({ statement }) => statement === ERASED),
+      isHidden: claims.some(({ statement }) => isHidden(statement)),
     };
   };
-  const serves = ({ fromMs, untilMs, isErased }: Lasting): boolean =>
-    fromMs <= asOfMs && asOfMs < untilMs && !isErased;
-  return reads.memo(claimModel, `${workspace} ${topic}`, lasting, serves).topic;
+  const serves = (kept: Lasting): boolean =>
+    kept.fromMs <= asOfMs && asOfMs < kept.untilMs && !kept.isHidden;
+  return reads.memo(claimModel, `topic ${workspace} ${topic}`, lasting, serves).topic;
 }
 
 // The planner has no statistics: each query names its index. A limit that were bound would have it plan again each time.

@@ -1,8 +1,10 @@
 import type { Bench, Row } from '../bench.js';
-import { startProgram, type Program } from '../children.js';
+import { startProgram, startServer, type Program } from '../children.js';
+import type { Load, Loaded } from '../http.js';
 import { decidedLedger, revisedLedger, topicsFor } from '../ledgers.js';
 import { compare, inTurn, type Result } from '../measure.js';
 import type { Asked } from '../programs/resolve.js';
+import { ANSWERED, resolveRequest } from '../questions.js';
 import { revisedTopic, topicAt } from '../seed.js';
 
 const SMALL = 1_000;
@@ -11,6 +13,7 @@ const STRIDE = 7_919;
 /** Decisions of a topic that an answer shows, the one in force among them. */
 const SHOWN = 21;
 const WORK = 'the decision of an exact topic, in process, p50';
+const BAR = { kind: 'atMost', ratio: 1.3 } as const;
 
 interface Plan {
   rounds: number;
@@ -27,8 +30,11 @@ export const heads: Row = {
     const plan: Plan = bench.quick
       ? { rounds: 3, each: 2_000, decisions: topicsFor(100_000), times: 3_334 }
       : { rounds: 7, each: 5_000, decisions: 1_000_000, times: 33_334 };
-    const small = await opened(bench, await revisedLedger(bench, SMALL, [plan.times, SHOWN]));
-    const large = await opened(bench, await decidedLedger(bench, plan.decisions));
+    const dirs = {
+      small: await revisedLedger(bench, SMALL, [plan.times, SHOWN]),
+      large: await decidedLedger(bench, plan.decisions),
+    };
+    const [small, large] = [await opened(bench, dirs.small), await opened(bench, dirs.large)];
     const results = [
       ...(await bySize(plan, large, small)),
       await byRevisions(plan, small, 'one with 1 decision and no history', () => topic(0, SMALL)),
@@ -40,7 +46,7 @@ export const heads: Row = {
       await program.call('close');
       await program.end();
     }
-    return results;
+    return [...results, await overMcp(bench, plan, dirs)];
   },
 };
 
@@ -89,7 +95,7 @@ async function bySize(plan: Plan, large: Program, small: Program): Promise<Resul
           work: `${WORK}, ${about} of ${many}`,
           against: `${few} of ${few}`,
           unit: 'µs',
-          bar: { kind: 'atMost', ratio: 1.3 },
+          bar: BAR,
         },
         runs.subject,
         runs.reference,
@@ -97,6 +103,40 @@ async function bySize(plan: Plan, large: Program, small: Program): Promise<Resul
     );
   }
   return results;
+}
+
+/** The same as one client meets it, who asks about another topic each time. */
+async function overMcp(
+  bench: Bench,
+  plan: Plan,
+  dirs: { small: string; large: string },
+): Promise<Result> {
+  const large = await startServer(bench, dirs.large, 'B4');
+  const small = await startServer(bench, dirs.small, 'B4');
+  const client = await startProgram(bench, 'load');
+  const each = Math.ceil(plan.each / 2);
+  const asking = (port: number, of: number) => async (round: number) => {
+    const requests = Array.from({ length: each }, (_, i) => {
+      const n = round * each + i;
+      return resolveRequest((n * STRIDE) % of, n);
+    });
+    const load = { port, connections: 1, requests, expect: ANSWERED } satisfies Load;
+    return (await client.call<Loaded>('load', load)).p50 * 1_000;
+  };
+  const runs = await warm(plan, asking(large.port, plan.decisions), asking(small.port, SMALL));
+  for (const process of [large, small, client]) await process.end();
+  const [few, many] = [SMALL, plan.decisions].map((n) => n.toLocaleString('en-US'));
+  return compare(
+    {
+      id: 'B4',
+      work: `the same over MCP, one client, another topic each time of ${many}`,
+      against: `${few} of ${few}`,
+      unit: 'µs',
+      bar: BAR,
+    },
+    runs.subject,
+    runs.reference,
+  );
 }
 
 async function byRevisions(
@@ -114,7 +154,7 @@ async function byRevisions(
       work: `${WORK}, a topic with ${revisions} revisions`,
       against,
       unit: 'µs',
-      bar: { kind: 'atMost', ratio: 1.3 },
+      bar: BAR,
     },
     runs.subject,
     runs.reference,

@@ -2,7 +2,7 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { NO_STREAM } from '#event-store/event-store.js';
+import { NO_STREAM, type NewEvent } from '#event-store/event-store.js';
 import { MemoryStore } from '#event-store/memory.js';
 import { words, wordSaid } from '../../test/support/words.js';
 import { Follower } from './follower.js';
@@ -168,6 +168,54 @@ describe('Follower', () => {
     await say('b');
     await new Follower(stamped('2026-01-01T00:00:00.000Z'), db, [times]).catchUp();
     expect(seen).toEqual(['2026-01-02T00:00:00.000Z', '2026-01-02T00:00:00.000Z']);
+  });
+
+  it('QO-3: an append that a restart cuts in two stays one', async () => {
+    const firsts: number[] = [];
+    const appends = projection(
+      'appends',
+      1,
+      { appends: 'CREATE TABLE appends (position INTEGER PRIMARY KEY)' },
+      when(words, {
+        Said(_tables, _data, meta) {
+          firsts.push(meta.append);
+        },
+      }),
+    );
+    const [a, b, c, d, e] = [1, 2, 3, 4, 5].map((n) => wordSaid(n, 'word'));
+    await store.append('one', NO_STREAM, [a, b, c] as NewEvent[]);
+    await store.append('two', NO_STREAM, [d] as NewEvent[]);
+    await store.append('two', 0, [{ ...e, causation: 'another' }] as NewEvent[]);
+    const inTwos = {
+      async *follow(after: number) {
+        const options = { live: false, signal: new AbortController().signal };
+        for await (const batch of store.follow(after, options)) {
+          yield batch.slice(0, 2);
+          return;
+        }
+      },
+    };
+    for (let start = 0; start < 3; start++) await new Follower(inTwos, db, [appends]).catchUp();
+    expect(firsts).toEqual([1, 1, 1, 4, 5]);
+  });
+
+  it.each([
+    ['of an older form', 'name TEXT PRIMARY KEY, version INTEGER, position INTEGER'],
+    [
+      'of a read model that is none any more',
+      'name TEXT PRIMARY KEY, version INTEGER, position INTEGER, recorded_at TEXT, place TEXT',
+    ],
+  ])('P5: of a file with checkpoints %s nothing is left', async (_, columns) => {
+    db.exec(`CREATE TABLE checkpoint (${columns}); CREATE TABLE forgotten (word TEXT)`);
+    db.run(`INSERT INTO checkpoint (name, version, position) VALUES ('forgotten', 1, 0)`);
+    await say('a');
+    await new Follower(store, db, [said(1)]).catchUp();
+    expect(heard()).toEqual(['a']);
+    const tables = db.all(`SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name`);
+    expect(tables.map(({ name }) => name)).toEqual(['checkpoint', 'said']);
+    expect(db.all('SELECT name, position FROM checkpoint')).toEqual([
+      { name: 'said', position: 1 },
+    ]);
   });
 
   it('follows live until closed', async () => {

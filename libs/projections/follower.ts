@@ -14,11 +14,23 @@ export interface FollowerStatus {
   parked?: { position: Position; reason: string };
 }
 
-/** An event and the recorded time that readers see of it. */
+/** An event as projections get it. */
 interface Read {
   event: RecordedEvent;
-  recordedAt: string;
+  at: Place;
 }
+
+/** Where in the log an event stands: the recorded time that readers see of it, and its append so far. */
+interface Place {
+  /** Writers with clocks of their own may interleave; readers see it never decrease. */
+  recordedAt: string;
+  stream: string;
+  causation: string;
+  revision: number;
+  /** Position of the first event of the append. */
+  first: Position;
+}
+const NOWHERE: Place = { recordedAt: '', stream: '', causation: '', revision: -1, first: 0 };
 
 /** Events in one transaction at most: long enough to be cheap, short enough to hold a shared event loop for milliseconds only. */
 const BATCH = 512;
@@ -29,7 +41,8 @@ const CATCH_UP_BATCH = 4_096;
 const STORAGE_RETRY_MS = 250;
 
 const CHECKPOINTS = `CREATE TABLE IF NOT EXISTS checkpoint (
-  name TEXT PRIMARY KEY, version INTEGER NOT NULL, position INTEGER NOT NULL, recorded_at TEXT NOT NULL) WITHOUT ROWID`;
+  name TEXT PRIMARY KEY, version INTEGER NOT NULL, position INTEGER NOT NULL, recorded_at TEXT NOT NULL,
+  place TEXT NOT NULL) WITHOUT ROWID`;
 
 /**
  * Applies the log to the read models. Effects of a batch and the checkpoints commit together, so a crash at any point repeats nothing
@@ -39,8 +52,8 @@ export class Follower {
   private readonly states: { projection: Projection; status: FollowerStatus }[];
   private readonly stop = new AbortController();
   private running: Promise<void> = Promise.resolve();
-  /** Latest recorded time up to where the log was read. Writers with clocks of their own may interleave; readers see it never decrease. */
-  private latest = '';
+  /** Of the event that was read last. */
+  private last = NOWHERE;
 
   constructor(
     private readonly store: Pick<EventStore, 'follow'>,
@@ -50,6 +63,7 @@ export class Follower {
     private readonly onProgress: (position: Position, statuses: FollowerStatus[]) => void = () =>
       undefined,
   ) {
+    this.removeStrange(projections);
     db.exec(CHECKPOINTS);
     this.states = projections.map((projection) => ({
       projection,
@@ -86,7 +100,7 @@ export class Follower {
   private async run(live: boolean): Promise<boolean> {
     const batch = live ? BATCH : CATCH_UP_BATCH;
     const options = { signal: this.stop.signal, live, batch };
-    this.latest = this.savedLatest();
+    this.last = this.savedPlace();
     for await (const read of this.store.follow(this.position, options)) {
       if (this.stop.signal.aborted) return false;
       while (!this.tryBatch(read)) {
@@ -112,8 +126,8 @@ export class Follower {
 
   private applyBatch(batch: readonly RecordedEvent[]): void {
     const read = batch.map((event) => {
-      if (event.recordedAt > this.latest) this.latest = event.recordedAt;
-      return { event, recordedAt: this.latest };
+      this.last = placeOf(event, this.last);
+      return { event, at: this.last };
     });
     try {
       this.db.transaction(() => {
@@ -129,7 +143,7 @@ export class Follower {
     }
   }
 
-  private applyEvent({ event, recordedAt }: Read): void {
+  private applyEvent({ event, at }: Read): void {
     let payload: Json | undefined;
     let meta: Meta | undefined;
     for (const { projection, status } of this.states) {
@@ -137,7 +151,7 @@ export class Follower {
       const apply = projection.on.get(event.type);
       if (!apply) continue;
       payload ??= JSON.parse(event.payload) as Json;
-      meta ??= metaOf(event, recordedAt);
+      meta ??= metaOf(event, at);
       apply(this.db, event, payload, meta);
       status.changed = event.position;
     }
@@ -153,16 +167,16 @@ export class Follower {
     }
   }
 
-  private applyAlone({ event, recordedAt }: Read): void {
+  private applyAlone({ event, at }: Read): void {
     for (const state of this.states) {
       const { projection, status } = state;
       if (status.parked || status.position >= event.position) continue;
       try {
         this.db.transaction(() => {
           const apply = projection.on.get(event.type);
-          apply?.(this.db, event, JSON.parse(event.payload) as Json, metaOf(event, recordedAt));
+          apply?.(this.db, event, JSON.parse(event.payload) as Json, metaOf(event, at));
           projection.every?.(this.db, [event]);
-          this.saveCheckpoint(projection, event.position, recordedAt);
+          this.saveCheckpoint(projection, event.position, at);
         });
         status.position = event.position;
         status.changed = event.position;
@@ -178,7 +192,7 @@ export class Follower {
     const last = batch.at(-1)?.position ?? 0;
     for (const { projection, status } of this.states)
       if (!status.parked && status.position < last)
-        this.saveCheckpoint(projection, last, this.latest);
+        this.saveCheckpoint(projection, last, this.last);
   }
 
   private advance(batch: readonly RecordedEvent[]): void {
@@ -187,23 +201,45 @@ export class Follower {
       if (!status.parked && status.position < last) status.position = last;
   }
 
-  private saveCheckpoint(projection: Projection, position: Position, recordedAt: string): void {
+  private saveCheckpoint(projection: Projection, position: Position, at: Place): void {
     this.db.run(
-      'INSERT OR REPLACE INTO checkpoint (name, version, position, recorded_at) VALUES (?, ?, ?, ?)',
+      'INSERT OR REPLACE INTO checkpoint (name, version, position, recorded_at, place) VALUES (?, ?, ?, ?, ?)',
       projection.name,
       projection.version,
       position,
-      recordedAt,
+      at.recordedAt,
+      JSON.stringify(at),
     );
   }
 
   /** Of the read model that is furthest behind: the log is read from there. */
-  private savedLatest(): string {
+  private savedPlace(): Place {
     const saved = this.db.get(
-      'SELECT recorded_at FROM checkpoint WHERE position >= ? ORDER BY position LIMIT 1',
+      'SELECT place FROM checkpoint WHERE position >= ? ORDER BY position LIMIT 1',
       this.position,
     );
-    return (saved?.['recorded_at'] ?? '') as string;
+    return saved ? (JSON.parse(saved['place'] as string) as Place) : NOWHERE;
+  }
+
+  /** Drops what another version of the program left: read models that are none any more, and all where checkpoints had another form. */
+  private removeStrange(projections: readonly Projection[]): void {
+    const columns = this.db.all(`SELECT name FROM pragma_table_info('checkpoint')`);
+    if (columns.length === 0) return;
+    const known = columns.some(({ name }) => name === 'place') ? projections : [];
+    const owned = known.flatMap(({ tables }) => Object.keys(tables));
+    const kept = new Set(known.length > 0 ? ['checkpoint', ...owned] : []);
+    const there = this.db.all(
+      `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%'`,
+    );
+    this.db.transaction(() => {
+      for (const { name } of there)
+        if (!kept.has(name as string)) this.db.exec(`DROP TABLE "${name as string}"`);
+      if (kept.has('checkpoint'))
+        this.db.run(
+          'DELETE FROM checkpoint WHERE name NOT IN (SELECT value FROM json_each(?))',
+          JSON.stringify(known.map(({ name }) => name)),
+        );
+    });
   }
 
   /** Keeps the tables of an unchanged version; drops and recreates those of any other. */
@@ -222,13 +258,26 @@ export class Follower {
         this.db.exec(`DROP TABLE IF EXISTS "${table}"`);
         this.db.exec(ddl);
       }
-      this.saveCheckpoint(projection, 0, '');
+      this.saveCheckpoint(projection, 0, NOWHERE);
     });
     return standing(0);
   }
 }
 
-function metaOf(event: RecordedEvent, recordedAt: string): Meta {
+function placeOf(event: RecordedEvent, before: Place): Place {
+  const { stream, causation, revision, position, recordedAt } = event;
+  const isNext =
+    stream === before.stream && causation === before.causation && revision === before.revision + 1;
+  return {
+    recordedAt: recordedAt > before.recordedAt ? recordedAt : before.recordedAt,
+    stream,
+    causation,
+    revision,
+    first: isNext ? before.first : position,
+  };
+}
+
+function metaOf(event: RecordedEvent, { recordedAt, first }: Place): Meta {
   return {
     position: event.position,
     workspace: event.workspace,
@@ -238,5 +287,6 @@ function metaOf(event: RecordedEvent, recordedAt: string): Meta {
     recordedMs: Date.parse(recordedAt),
     actor: event.actor,
     causation: event.causation,
+    append: first,
   };
 }

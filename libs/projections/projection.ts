@@ -14,8 +14,10 @@ export interface Meta {
   recordedAt: string;
   recordedMs: number;
   actor: Actor;
-  /** Id of the command. Neighbouring events of one stream that share it are one append. */
+  /** Id of the command. */
   causation: string;
+  /** Position of the first event of its append: events of one append are neighbours in the log. */
+  append: Position;
 }
 
 type HandlersOf<V extends Vocabulary> = {

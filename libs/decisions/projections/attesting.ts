@@ -9,7 +9,8 @@ import type { Answer, ResolveInput } from '../contract.js';
 import type { Attested } from '../domain/answer.events.js';
 import { evidenceOf, validity, type ClaimView, type Known } from '../domain/claim-view.js';
 import { axesOf } from './answering.js';
-import { claimById, conflictById } from './claim-queries.js';
+import { claimById } from './claim-queries.js';
+import { conflictById } from './conflict-queries.js';
 import { versionAt } from './ontology-queries.js';
 
 /** What the event records of an answer for its receipt, from the moment of the read models that gave the answer. */

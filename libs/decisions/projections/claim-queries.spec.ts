@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { ReadDatabase, type Param, type Reads } from '#projections/read-database.js';
-import { conflictsFor, topicAsOf } from './claim-queries.js';
+import { rowKey } from '#projections/row-key.js';
+import type { ClaimView } from '../domain/claim-view.js';
+import { FEW, topicAsOf } from './claim-queries.js';
+import { conflictsFor } from './conflict-queries.js';
 import { claims } from './claims.js';
 import { knownPosition, wholeAppends } from './knowledge.js';
 import { timeline } from './timeline.js';
@@ -72,6 +75,50 @@ it('answers rest on index ranges of one topic, never on a scan or a sort of it',
     const narrowed = /end_ms (?:>|<=) \?/.test(sql) ? 'claim_validity' : '';
     expect([sql, plan]).toEqual([sql, expect.stringContaining(narrowed)]);
     if (/FROM (?:claim|conflict)\b/.test(sql))
-      expect([sql, plan]).toEqual([sql, expect.stringMatching(/workspace=\? AND topic=\?/)]);
+      expect([sql, plan]).toEqual([
+        sql,
+        expect.stringMatching(/(?:line=\?|workspace=\? AND topic=\?)/),
+      ]);
   }
 });
+
+it('P3: rows of other names that share a number with a topic are not its own', () => {
+  const row = (position: number, workspace: string, topic: string, state: string, held: number) =>
+    db.run(
+      `INSERT INTO claim VALUES (?, ?, ?, ?, ?, ?, ?, 0, 10, NULL, NULL, ?, ?)`,
+      ...[workspace, topic, `${topic}.${position}`, rowKey('w', 'long'), state, held],
+      ...[held === 1 ? position : null, position, JSON.stringify(claimAt(topic, position, held))],
+    );
+  const asked = (): (string | undefined)[] =>
+    topicAsOf(db, 'w', 'long', 5, { position: Infinity, ms: Infinity }).claims.map(
+      (claim) => claim.topic,
+    );
+  row(1, 'w', 'other', 'approved', 1);
+  row(2, 'v', 'long', 'candidate', 0);
+  expect(asked()).toEqual([]);
+  row(3, 'w', 'long', 'approved', 1);
+  expect(asked()).toEqual(['long']);
+  for (let position = 4; position <= 2 * FEW; position++)
+    row(position, 'w', 'other', 'approved', 1);
+  expect(asked()).toEqual(['long']);
+});
+
+function claimAt(topic: string, position: number, held: number): ClaimView {
+  const fact = { position, ms: 0, at: '1970-01-01T00:00:00.000Z', by: 'ann' };
+  return {
+    decision_id: `${topic}.${position}`,
+    topic,
+    statement: 'Yes.',
+    scope: {},
+    evidence: [],
+    relations: [],
+    content_hash: '',
+    reasons: [],
+    proposed: fact,
+    ...(held === 1
+      ? { approval: { ...fact, revision: 1, reason: 'so', startMs: 0, endMs: 10 } }
+      : {}),
+    ends: [],
+    confirmations: [],
+  };
+}

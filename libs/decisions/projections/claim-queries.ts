@@ -1,8 +1,9 @@
 import { ERASED, isHidden } from '#kernel/sealing.js';
 import type { Param, Reads } from '#projections/read-database.js';
+import { rowKey } from '#projections/row-key.js';
 import { erasedOf } from '#sources/index.js';
-import { openerOf, topicOf } from '../domain/claim.js';
-import { validity, type ClaimView, type ConflictView, type Known } from '../domain/claim-view.js';
+import { topicOf } from '../domain/claim.js';
+import { validity, type ClaimView, type Known } from '../domain/claim-view.js';
 import { topicAt, type TopicAt } from '../domain/resolver.js';
 import { claims as claimModel, type Tally } from './claims.js';
 import { forksAround, knownPosition } from './knowledge.js';
@@ -30,7 +31,7 @@ export function storedClaim(reads: Reads, workspace: string, body: string): Clai
 
 /** How many ended decisions an answer brings along. */
 export const HISTORY_MAX = 20;
-/** How many candidates, and how many conflicts beside those of the decisions in force, are looked at for an answer. */
+/** How many candidates are looked at for an answer. */
 const LOOKED_AT = 50;
 
 /** What can matter to a question about one topic, and about those that were merged into it as far as was known. */
@@ -63,16 +64,12 @@ interface Lasting {
 
 function topicNow(reads: Reads, workspace: string, topic: string, asOfMs: number): TopicAt {
   const lasting = (): Lasting => {
-    const claims = claimsOfLine(reads, workspace, topic, asOfMs, LATEST);
-    const ends = claims.map((claim) => validity(claim, LATEST)?.endMs ?? Infinity);
-    const next = reads.get(
-      `${held('min(start_ms) AS ms', 'claim_validity')} AND end_ms > ? AND start_ms > ?`,
-      workspace,
-      topic,
-      asOfMs,
-      asOfMs,
-    );
-    const changes = [(next?.['ms'] ?? Infinity) as number, ...ends].filter((ms) => asOfMs < ms);
+    const line = lineOf(workspace, topic);
+    const few = fewClaims(reads, line);
+    const claims = few ?? claimsThatMatter(reads, line, asOfMs, LATEST);
+    const spans = claims.flatMap((claim) => validity(claim, LATEST) ?? []);
+    const begins = few ? spans.map(({ startMs }) => startMs) : [nextBeginning(reads, line, asOfMs)];
+    const changes = [...begins, ...spans.map(({ endMs }) => endMs)].filter((ms) => asOfMs < ms);
     return {
       topic: topicAt(claims, asOfMs, LATEST),
       fromMs: asOfMs,
@@ -85,14 +82,18 @@ function topicNow(reads: Reads, workspace: string, topic: string, asOfMs: number
   return reads.memo(claimModel, `topic ${workspace} ${topic}`, lasting, serves).topic;
 }
 
-// The planner has no statistics: each query names its index. A limit that were bound would have it plan again each time.
-const held = (columns: string, index: string): string =>
-  `SELECT ${columns} FROM claim INDEXED BY ${index} WHERE workspace = ? AND topic = ? AND held = 1`;
+/** What the indexes of claims find a topic by, and the names that the rows must have. */
+type Line = readonly [key: number, workspace: string, topic: string];
 
-/**
- * Of one topic by itself: those that hold at `asOfMs` as far as known, the last ended ones, one that
- * begins later, and candidates. Index ranges only: neither the length of the topic nor that of the ledger counts.
- */
+function lineOf(workspace: string, topic: string): Line {
+  return [rowKey(workspace, topic), workspace, topic];
+}
+
+// The planner has no statistics: each query names its index. A limit that were bound would have it plan again each time.
+const ofLine = (columns: string, index: string): string =>
+  `SELECT ${columns} FROM claim INDEXED BY ${index} WHERE line = ? AND workspace = ? AND topic = ?`;
+const held = (columns: string, index: string): string => `${ofLine(columns, index)} AND held = 1`;
+
 function claimsOfLine(
   reads: Reads,
   workspace: string,
@@ -100,11 +101,43 @@ function claimsOfLine(
   asOfMs: number,
   known: Known,
 ): ClaimView[] {
+  const line = lineOf(workspace, topic);
+  return fewClaims(reads, line) ?? claimsThatMatter(reads, line, asOfMs, known);
+}
+
+/** Most topics have so few claims that reading all costs less than finding those that matter. */
+export const FEW = 8;
+
+/** Every claim of one topic by itself, whatever became of it, in the order of proposal; undefined where there is none or more than a few. */
+function fewClaims(reads: Reads, line: Line): ClaimView[] | undefined {
+  const rows = reads.all(
+    `SELECT body FROM claim INDEXED BY claim_line WHERE line = ?1 AND workspace = ?2 AND topic = ?3
+      AND (SELECT count(*) FROM (SELECT 1 FROM claim INDEXED BY claim_line WHERE line = ?1 LIMIT ${FEW + 1})) <= ${FEW}
+      ORDER BY position`,
+    ...line,
+  );
+  return rows.length === 0
+    ? undefined
+    : rows.map((row) => storedClaim(reads, line[1], row['body'] as string));
+}
+
+/** When the next decision of a topic begins. */
+function nextBeginning(reads: Reads, line: Line, asOfMs: number): number {
+  const sql = `${held('min(start_ms) AS ms', 'claim_validity')} AND end_ms > ? AND start_ms > ?`;
+  return (reads.get(sql, ...line, asOfMs, asOfMs)?.['ms'] ?? Infinity) as number;
+}
+
+/**
+ * Of one topic by itself: those that hold at `asOfMs` as far as known, the last ended ones, one that
+ * begins later, and candidates. Index ranges only: neither the length of the topic nor that of the ledger counts.
+ */
+function claimsThatMatter(reads: Reads, line: Line, asOfMs: number, known: Known): ClaimView[] {
+  const [, workspace] = line;
   const past = isPast(known);
   const at = past ? knownPosition(reads, workspace, known) : Number.MAX_SAFE_INTEGER;
   const found = new Map<string, ClaimView>();
   const take = (sql: string, ...params: Param[]): void => {
-    for (const row of reads.all(sql, workspace, topic, ...params)) {
+    for (const row of reads.all(sql, ...line, ...params)) {
       const claim = storedClaim(reads, workspace, row['body'] as string);
       found.set(claim.decision_id, claim);
     }
@@ -112,17 +145,19 @@ function claimsOfLine(
   const [valid, approved] = [held('body', 'claim_validity'), held('body', 'claim_approved')];
   take(`${valid} AND end_ms > ? AND start_ms <= ? AND +approved_position <= ?`, asOfMs, asOfMs, at);
   if (past) {
-    for (const claim of endedSince(reads, workspace, topic, at, asOfMs))
-      found.set(claim.decision_id, claim);
+    for (const claim of endedSince(reads, line, at, asOfMs)) found.set(claim.decision_id, claim);
     take(
       `${approved} AND approved_position <= ? ORDER BY approved_position DESC LIMIT ${HISTORY_MAX + 1}`,
       at,
     );
   } else take(`${valid} AND end_ms <= ? ORDER BY end_ms DESC LIMIT ${HISTORY_MAX + 1}`, asOfMs);
   // What waits now or, in the past, what had been proposed by then.
-  const proposed = `SELECT body FROM claim WHERE workspace = ? AND topic = ? AND position <= ?`;
+  const proposed = `${ofLine('body', 'claim_line')} AND position <= ?`;
   if (past) take(`${proposed} ORDER BY position DESC LIMIT ${LOOKED_AT}`, at);
-  else take(`${proposed} AND state = 'candidate' ORDER BY position LIMIT ${LOOKED_AT}`, at);
+  else
+    take(
+      `${ofLine('body', 'claim_candidate')} AND state = 'candidate' ORDER BY position LIMIT ${LOOKED_AT}`,
+    );
   // Enough to say that some apply later, or that there were some.
   if (found.size === 0)
     take(
@@ -136,83 +171,21 @@ function claimsOfLine(
 }
 
 /** Claims that were approved by the position `at`, and whose present end was recorded only later. */
-function endedSince(
-  reads: Reads,
-  workspace: string,
-  topic: string,
-  at: number,
-  asOfMs: number,
-): ClaimView[] {
+function endedSince(reads: Reads, line: Line, at: number, asOfMs: number): ClaimView[] {
   const { upTo, after } = forksAround(at);
   const sql = (bound: string): string =>
     `SELECT c.body FROM json_each(?) f CROSS JOIN claim c ON c.fork = f.value
-      WHERE c.workspace = ? AND c.topic = ? AND ${bound} AND c.start_ms <= ?`;
-  const before = reads.all(
-    sql('c.ended_position > ?'),
-    JSON.stringify(upTo),
-    workspace,
-    topic,
-    at,
-    asOfMs,
-  );
+      WHERE c.line = ? AND c.workspace = ? AND c.topic = ? AND ${bound} AND c.start_ms <= ?`;
+  const before = reads.all(sql('c.ended_position > ?'), JSON.stringify(upTo), ...line, at, asOfMs);
   const later = reads.all(
     sql('c.approved_position <= ?'),
     JSON.stringify(after),
-    workspace,
-    topic,
+    ...line,
     at,
     asOfMs,
   );
   return bodies<ClaimView>([...before, ...later]).filter(
     (c) => (c.ends.at(-1)?.position ?? 0) > at,
-  );
-}
-
-/** Conflicts that name one of these claims, and of the topic's others the open ones and the latest. */
-export function conflictsFor(
-  reads: Reads,
-  workspace: string,
-  topic: string,
-  claims: readonly string[],
-  known: Known,
-): ConflictView[] {
-  return linesOf(reads, workspace, topic, known)
-    .flatMap((line) => conflictsOfLine(reads, workspace, line, claims))
-    .sort((a, b) => a.opened.position - b.opened.position);
-}
-
-function conflictsOfLine(
-  reads: Reads,
-  workspace: string,
-  topic: string,
-  claims: readonly string[],
-): ConflictView[] {
-  if (!hasConflicts(reads, workspace)) return [];
-  const named = reads.all(
-    `SELECT c.body FROM json_each(?) n
-       CROSS JOIN conflict_claim k ON k.workspace = ? AND k.topic = ? AND k.claim = n.value
-       JOIN conflict c ON c.workspace = k.workspace AND c.topic = k.topic AND c.id = k.conflict`,
-    JSON.stringify(claims),
-    workspace,
-    topic,
-  );
-  const recent = (status: string): ReturnType<Reads['all']> =>
-    reads.all(
-      `SELECT body FROM conflict WHERE workspace = ? AND topic = ? ${status} ORDER BY position DESC, id DESC LIMIT ${LOOKED_AT}`,
-      workspace,
-      topic,
-    );
-  const all = bodies<ConflictView>([...named, ...recent(`AND status = 'open'`), ...recent('')]);
-  return [...new Map(all.map((c) => [c.conflict_id, c])).values()];
-}
-
-/** Most workspaces never had one; then nobody looks for them. */
-function hasConflicts(reads: Reads, workspace: string): boolean {
-  const sql = 'SELECT 1 AS found FROM conflict WHERE workspace = ? LIMIT 1';
-  return reads.memo(
-    claimModel,
-    `conflicts ${workspace}`,
-    () => reads.get(sql, workspace) !== undefined,
   );
 }
 
@@ -261,21 +234,6 @@ export function* claimsIn(
     if (!last || rows.length < CLAIMS_PAGE) return;
     after = [last['topic'] as string, last['id'] as string];
   }
-}
-
-/** One conflict, open or not. It is named after the decision that opened it, which says the topic. */
-export function conflictById(
-  reads: Reads,
-  workspace: string,
-  id: string,
-): ConflictView | undefined {
-  const row = reads.get(
-    'SELECT body FROM conflict WHERE workspace = ? AND topic = ? AND id = ?',
-    workspace,
-    topicOf(openerOf(id)) ?? '',
-    id,
-  );
-  return row && (JSON.parse(row['body'] as string) as ConflictView);
 }
 
 function bodies<T>(rows: ReturnType<Reads['all']>): T[] {

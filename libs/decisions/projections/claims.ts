@@ -2,6 +2,7 @@ import type { Json } from '#kernel/json.js';
 import { FOREVER } from '#kernel/time.js';
 import { projection, when, type Meta } from '#projections/projection.js';
 import type { Reads, Writes } from '#projections/read-database.js';
+import { rowKey } from '#projections/row-key.js';
 import { openerOf, topicOf } from '../domain/claim.js';
 import { everHeld, type ClaimView, type ConflictView, type EndKind } from '../domain/claim-view.js';
 import { topicCodec, type Proposed } from '../domain/topic.events.js';
@@ -11,24 +12,25 @@ import { forkOf } from './knowledge.js';
  * Claims and conflicts of every topic, each with all that happened to it: what the resolver works on.
  * `end_ms` is the present end of validity, so that the heads of a topic are one short index range however long its history is.
  * Rows are long: with the position as their key they stand one behind the other, and what is sought goes through short indexes.
+ * `line`: the row key of workspace and topic.
  * `held`: 1 for a claim that was in force at some time, as far as anybody ever knew. `ended_position`: its last end was recorded there;
  * `fork` places the stretch of the log from its approval to that end (`knowledge.ts`).
  */
 export const claims = projection(
   'claims',
-  4,
+  5,
   {
     claim: `CREATE TABLE claim (
-      workspace TEXT NOT NULL, topic TEXT NOT NULL, id TEXT NOT NULL,
+      workspace TEXT NOT NULL, topic TEXT NOT NULL, id TEXT NOT NULL, line INTEGER NOT NULL,
       state TEXT NOT NULL, held INTEGER NOT NULL, approved_position INTEGER, start_ms INTEGER, end_ms INTEGER,
       ended_position INTEGER, fork INTEGER, position INTEGER PRIMARY KEY, body TEXT NOT NULL);
       CREATE UNIQUE INDEX claim_id ON claim (workspace, topic, id);
-      CREATE INDEX claim_validity ON claim (workspace, topic, end_ms, start_ms) WHERE held = 1;
-      CREATE INDEX claim_approved ON claim (workspace, topic, approved_position) WHERE held = 1;
-      CREATE INDEX claim_before ON claim (workspace, topic, fork, ended_position) WHERE fork IS NOT NULL;
-      CREATE INDEX claim_after ON claim (workspace, topic, fork, approved_position) WHERE fork IS NOT NULL;
-      CREATE INDEX claim_proposed ON claim (workspace, topic, position);
-      CREATE INDEX claim_candidate ON claim (workspace, topic, position) WHERE state = 'candidate'`,
+      CREATE INDEX claim_line ON claim (line);
+      CREATE INDEX claim_validity ON claim (line, end_ms, start_ms) WHERE held = 1;
+      CREATE INDEX claim_approved ON claim (line, approved_position) WHERE held = 1;
+      CREATE INDEX claim_before ON claim (line, fork, ended_position) WHERE fork IS NOT NULL;
+      CREATE INDEX claim_after ON claim (line, fork, approved_position) WHERE fork IS NOT NULL;
+      CREATE INDEX claim_candidate ON claim (line) WHERE state = 'candidate'`,
     conflict: `CREATE TABLE conflict (
       workspace TEXT NOT NULL, topic TEXT NOT NULL, id TEXT NOT NULL, status TEXT NOT NULL,
       position INTEGER PRIMARY KEY, body TEXT NOT NULL);
@@ -52,20 +54,18 @@ export const claims = projection(
       tally(tables, meta, { decisions: 1, candidates: 1 });
     },
     DecisionApproved(tables, data, meta) {
-      change(tables, meta, data.decision_id, 'approved', (claim) => {
-        const startMs = Date.parse(data.starts_at);
-        const endMs = data.ends_at === undefined ? FOREVER : Date.parse(data.ends_at);
-        if (data.effective_from !== undefined) claim.effective_from = data.effective_from;
-        if (data.effective_to !== undefined) claim.effective_to = data.effective_to;
-        claim.approval = {
-          ...factOf(meta),
-          revision: meta.revision,
-          reason: data.reason,
-          startMs,
-          endMs,
-          command: meta.causation,
-        };
-      });
+      const { position, claim } = read(tables, meta, data.decision_id);
+      if (data.effective_from !== undefined) claim.effective_from = data.effective_from;
+      if (data.effective_to !== undefined) claim.effective_to = data.effective_to;
+      claim.approval = {
+        ...factOf(meta),
+        revision: meta.revision,
+        reason: data.reason,
+        startMs: Date.parse(data.starts_at),
+        endMs: data.ends_at === undefined ? FOREVER : Date.parse(data.ends_at),
+        command: meta.causation,
+      };
+      write(tables, { position, state: 'approved', claim });
       tally(tables, meta, { candidates: -1, heads: 1 });
     },
     DecisionSuperseded(tables, data, meta) {
@@ -92,19 +92,15 @@ export const claims = projection(
       tally(tables, meta, { candidates: -1 });
     },
     DecisionConfirmed(tables, data, meta) {
-      const confirming = read(tables, meta, data.by);
+      const { evidence } = read(tables, meta, data.by).claim;
       end(tables, meta, data.by, 'confirming', {
         fromMs: FOREVER,
         successor: data.decision_id,
         reason: data.reason,
       });
-      change(tables, meta, data.decision_id, undefined, (claim) => {
-        claim.confirmations.push({
-          ...factOf(meta),
-          decision_id: data.by,
-          evidence: confirming.evidence,
-        });
-      });
+      const confirmed = read(tables, meta, data.decision_id);
+      confirmed.claim.confirmations.push({ ...factOf(meta), decision_id: data.by, evidence });
+      write(tables, confirmed);
       tally(tables, meta, { candidates: -1 });
     },
     ConflictOpened(tables, data, meta) {
@@ -197,45 +193,47 @@ function insert(
     confirmations: [],
   };
   tables.run(
-    `INSERT INTO claim VALUES (?, ?, ?, 'candidate', 0, NULL, NULL, NULL, NULL, NULL, ?, ?)`,
+    `INSERT INTO claim VALUES (?, ?, ?, ?, 'candidate', 0, NULL, NULL, NULL, NULL, NULL, ?, ?)`,
     meta.workspace,
     view.topic,
     view.decision_id,
+    rowKey(meta.workspace, view.topic),
     meta.position,
     JSON.stringify(view),
   );
 }
 
-function read(tables: Reads, meta: Meta, id: string): ClaimView {
+interface Stored {
+  /** Its key. */
+  position: number;
+  state: string;
+  claim: ClaimView;
+}
+
+function read(tables: Reads, meta: Meta, id: string): Stored {
   const row = tables.get(
-    'SELECT body FROM claim WHERE workspace = ? AND topic = ? AND id = ?',
+    'SELECT position, state, body FROM claim WHERE workspace = ? AND topic = ? AND id = ?',
     meta.workspace,
     lineOf(meta, id),
     id,
   );
-  return JSON.parse(row?.['body'] as string) as ClaimView;
+  if (!row) throw new Error(`${id} was not proposed`);
+  return {
+    position: row['position'] as number,
+    state: row['state'] as string,
+    claim: JSON.parse(row['body'] as string) as ClaimView,
+  };
 }
 
-function change(
-  tables: Writes,
-  meta: Meta,
-  id: string,
-  state: string | undefined,
-  edit: (claim: ClaimView) => void,
-): void {
-  const claim = read(tables, meta, id);
-  edit(claim);
+function write(tables: Writes, { position, state, claim }: Stored): void {
   tables.run(
-    `UPDATE claim SET state = coalesce(?, state), held = ?, approved_position = ?, start_ms = ?, end_ms = ?, ended_position = ?,
-        fork = ?, body = ?
-      WHERE workspace = ? AND topic = ? AND id = ?`,
-    state ?? null,
+    `UPDATE claim SET state = ?, held = ?, approved_position = ?, start_ms = ?, end_ms = ?, ended_position = ?, fork = ?, body = ?
+      WHERE position = ?`,
+    state,
     everHeld(claim) ? 1 : 0,
     ...stretchOf(claim),
     JSON.stringify(claim),
-    meta.workspace,
-    claim.topic,
-    id,
+    position,
   );
 }
 
@@ -262,19 +260,12 @@ function end(
   kind: EndKind,
   how: { fromMs: number; successor?: string; reason?: string },
 ): string {
-  const row = tables.get(
-    'SELECT state FROM claim WHERE workspace = ? AND topic = ? AND id = ?',
-    meta.workspace,
-    lineOf(meta, id),
-    id,
-  );
-  const before = row?.['state'] as string;
+  const { position, state, claim } = read(tables, meta, id);
+  const atOnce = claim.approval?.command === meta.causation;
+  claim.ends.push({ ...factOf(meta), kind, ...how, ...(atOnce ? { atOnce } : {}) });
   // A revocation stays one, whatever shortens it further.
-  change(tables, meta, id, before === 'revoked' ? undefined : kind, (claim) => {
-    const atOnce = claim.approval?.command === meta.causation;
-    claim.ends.push({ ...factOf(meta), kind, ...how, ...(atOnce ? { atOnce } : {}) });
-  });
-  return before;
+  write(tables, { position, state: state === 'revoked' ? state : kind, claim });
+  return state;
 }
 
 export type Tally = 'decisions' | 'heads' | 'candidates' | 'open_conflicts';

@@ -6,6 +6,7 @@ import { clipped } from '../domain/document-text.js';
 import { passage } from '../domain/ranking-excerpt.js';
 import { feedAfter, type FeedRow } from './search.js';
 import { WorkspaceIndex, type Near, type NearSource } from './search-index.js';
+import { openedName } from './topics.js';
 
 export interface SearchQuestion {
   workspace: string;
@@ -148,12 +149,7 @@ export class SearchEngine {
   }
 
   private nameOf({ workspace, topic }: FeedRow): string {
-    const row = this.reads.get(
-      'SELECT name FROM topic WHERE workspace = ? AND id = ?',
-      workspace,
-      topic,
-    );
-    return (row?.['name'] ?? '') as string;
+    return openedName(this.reads, workspace, topic) ?? '';
   }
 
   private async textsOf(rows: readonly FeedRow[]): Promise<Map<string, string>> {

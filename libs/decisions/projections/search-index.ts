@@ -6,6 +6,7 @@ import { Best } from '../domain/ranking-best.js';
 import type { ClaimView } from '../domain/claim-view.js';
 import { claimById } from './claim-queries.js';
 import { feedAt, type FeedRow } from './search.js';
+import { openedName } from './topics.js';
 
 /** A topic or a source by its id, best first. */
 export interface Near {
@@ -186,7 +187,9 @@ export class WorkspaceIndex {
       best.list().flatMap(({ by }) => {
         const row = feedAt(reads, this.position[by] ?? 0);
         const claim = row && claimById(reads, workspace, row.topic, row.ref);
-        return row && claim ? [{ claim, holds, names: namesOf(reads, workspace, row.topic) }] : [];
+        return row && claim
+          ? [{ claim, holds, names: openedName(reads, workspace, row.topic) ?? '' }]
+          : [];
       });
     return [...matching(standing, true), ...matching(over, false)];
   }
@@ -282,9 +285,4 @@ function citedScores(
     found.set(source, Math.min((scores[source] ?? 0) * kept, above * BELOW));
   }
   return found;
-}
-
-function namesOf(reads: Reads, workspace: string, topic: string): string {
-  const row = reads.get('SELECT name FROM topic WHERE workspace = ? AND id = ?', workspace, topic);
-  return (row?.['name'] ?? '') as string;
 }

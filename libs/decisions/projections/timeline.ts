@@ -21,7 +21,7 @@ interface Moment {
 /** Everything that happened in a topic, in the order of recording. */
 export const timeline = projection(
   'timeline',
-  4,
+  5,
   {
     // `append`: position of the first event of the append that the entry came with.
     timeline: `CREATE TABLE timeline (
@@ -29,23 +29,8 @@ export const timeline = projection(
       recorded_ms INTEGER NOT NULL, recorded_at TEXT NOT NULL, actor TEXT NOT NULL, decision TEXT NOT NULL, body TEXT NOT NULL);
       CREATE INDEX timeline_topic ON timeline (workspace, topic, position);
       CREATE INDEX timeline_order ON timeline (workspace, position, append, recorded_ms)`,
-    // The append that was read last: its events are neighbours in the log. One row.
-    topic_append: `CREATE TABLE topic_append (
-      one INTEGER PRIMARY KEY, stream TEXT NOT NULL, causation TEXT NOT NULL, revision INTEGER NOT NULL, first INTEGER NOT NULL)`,
   },
   when(topicCodec, {
-    TopicOpened(tables, _data, meta) {
-      appendOf(tables, meta);
-    },
-    TopicAliased(tables, _data, meta) {
-      appendOf(tables, meta);
-    },
-    TopicMerged(tables, _data, meta) {
-      appendOf(tables, meta);
-    },
-    TopicAbsorbed(tables, _data, meta) {
-      appendOf(tables, meta);
-    },
     DecisionProposed(tables, data, meta) {
       add(tables, meta, { kind: 'proposed', id: data.decision_id, supersedes: data.supersedes });
     },
@@ -92,25 +77,6 @@ export const timeline = projection(
 
 const topicOf = (meta: Meta): string => meta.stream.slice(`topic-${meta.workspace}-`.length);
 
-/** Position of the first event of this event's append. */
-function appendOf(tables: Writes, meta: Meta): number {
-  const row = tables.get(
-    'SELECT first FROM topic_append WHERE stream = ? AND causation = ? AND revision = ?',
-    meta.stream,
-    meta.causation,
-    meta.revision - 1,
-  );
-  const first = (row?.['first'] ?? meta.position) as number;
-  tables.run(
-    'INSERT OR REPLACE INTO topic_append VALUES (1, ?, ?, ?, ?)',
-    meta.stream,
-    meta.causation,
-    meta.revision,
-    first,
-  );
-  return first;
-}
-
 function add(tables: Writes, meta: Meta, moment: Moment): void {
   // A conflict is shown with the claim that opened it: its id begins with that claim's.
   const decision = openerOf(moment.id);
@@ -120,7 +86,7 @@ function add(tables: Writes, meta: Meta, moment: Moment): void {
     meta.workspace,
     // The topic it began in, also after that one was merged: as in `claims`.
     lineOf(decision) ?? topicOf(meta),
-    appendOf(tables, meta),
+    meta.append,
     meta.recordedMs,
     meta.recordedAt,
     meta.actor.principal,

@@ -7,16 +7,16 @@ import { topicCodec } from '../domain/topic.events.js';
 import { ontology } from './ontology.js';
 import { LATEST, limitsOf } from './ontology-queries.js';
 
-/** Topics that records opened, by id, name and alias, and which of them were joined. The names of declared ones are in `ontology`. */
+/**
+ * Topics that records opened, by id, name and alias, and which of them were joined. The names of declared ones are in `ontology`.
+ * `name`: what the topic was opened with, beside each of its aliases, since an answer shows it.
+ */
 export const topics = projection(
   'topics',
-  3,
+  4,
   {
-    topic: `CREATE TABLE topic (
-      workspace TEXT NOT NULL, id TEXT NOT NULL, name TEXT NOT NULL, position INTEGER NOT NULL, recorded_ms INTEGER NOT NULL,
-      PRIMARY KEY (workspace, id)) WITHOUT ROWID`,
     topic_alias: `CREATE TABLE topic_alias (
-      workspace TEXT NOT NULL, name_key TEXT NOT NULL, topic TEXT NOT NULL, alias TEXT NOT NULL,
+      workspace TEXT NOT NULL, name_key TEXT NOT NULL, topic TEXT NOT NULL, alias TEXT NOT NULL, name TEXT NOT NULL,
       position INTEGER NOT NULL, recorded_ms INTEGER NOT NULL,
       PRIMARY KEY (workspace, name_key, topic)) WITHOUT ROWID;
       CREATE INDEX topic_alias_topic ON topic_alias (workspace, topic, position)`,
@@ -29,20 +29,29 @@ export const topics = projection(
   when(topicCodec, {
     TopicOpened(tables, data, meta) {
       if (isUnassigned(data.topic)) return;
-      tables.run(
-        'INSERT INTO topic VALUES (?, ?, ?, ?, ?)',
-        meta.workspace,
-        data.topic,
-        data.name,
-        meta.position,
-        meta.recordedMs,
-      );
-      alias(tables, meta, data.topic, data.topic);
-      alias(tables, meta, data.topic, data.name);
+      for (const alias of [data.topic, data.name])
+        tables.run(
+          'INSERT OR IGNORE INTO topic_alias VALUES (?, ?, ?, ?, ?, ?, ?)',
+          meta.workspace,
+          nameKey(alias),
+          data.topic,
+          alias,
+          data.name,
+          meta.position,
+          meta.recordedMs,
+        );
       tally(tables, meta, 1);
     },
-    TopicAliased(tables, data, meta) {
-      for (const name of data.aliases) alias(tables, meta, data.topic, name);
+    TopicAliased(tables, { topic, aliases }, meta) {
+      for (const alias of aliases)
+        tables.run(
+          `INSERT OR IGNORE INTO topic_alias SELECT ?1, ?4, ?2, ?5, name, ?6, ?7 FROM topic_alias WHERE ${OWN}`,
+          ...own(meta.workspace, topic),
+          nameKey(alias),
+          alias,
+          meta.position,
+          meta.recordedMs,
+        );
     },
     TopicAbsorbed(tables, data, meta) {
       if (data.more) return;
@@ -55,26 +64,22 @@ export const topics = projection(
         meta.position,
         meta.recordedMs,
       );
-      const opened = tables.get(
-        'SELECT 1 AS there FROM topic WHERE workspace = ? AND id = ?',
-        meta.workspace,
-        data.topic,
-      );
-      if (opened) tally(tables, meta, -1);
+      if (openedName(tables, meta.workspace, data.topic) !== undefined) tally(tables, meta, -1);
     },
   }),
 );
 
-function alias(tables: Writes, meta: Meta, topic: string, name: string): void {
-  tables.run(
-    'INSERT OR IGNORE INTO topic_alias VALUES (?, ?, ?, ?, ?, ?)',
-    meta.workspace,
-    nameKey(name),
-    topic,
-    name,
-    meta.position,
-    meta.recordedMs,
-  );
+/** The row of a topic's own id: it is there from when the topic was opened. */
+const OWN = 'workspace = ?1 AND topic = ?2 AND name_key = ?3';
+
+function own(workspace: string, topic: string): [string, string, string] {
+  return [workspace, topic, nameKey(topic)];
+}
+
+/** The name that a topic was opened with; undefined where no record opened it. */
+export function openedName(reads: Reads, workspace: string, topic: string): string | undefined {
+  const row = reads.get(`SELECT name FROM topic_alias WHERE ${OWN}`, ...own(workspace, topic));
+  return row?.['name'] as string | undefined;
 }
 
 function tally(tables: Writes, meta: Meta, by: number): void {
@@ -103,12 +108,13 @@ export function topicsNamed(
   known: Known = LATEST,
 ): TopicName[] {
   const [position, ms] = limitsOf(known);
-  const recorded = `SELECT topic FROM topic_alias
+  const isDeclared = hasAny(reads, workspace, 'ontology_name');
+  const recorded = (columns: string): string => `SELECT ${columns} FROM topic_alias
       WHERE workspace = ?1 AND name_key = ?2 AND position <= ?3 AND recorded_ms <= ?4`;
   const rows = reads.all(
-    !hasAny(reads, workspace, 'ontology_name')
-      ? `${recorded} ORDER BY topic LIMIT ${NAMESAKES_MAX}`
-      : `${recorded}
+    !isDeclared
+      ? `${recorded('topic, name')} ORDER BY topic LIMIT ${NAMESAKES_MAX}`
+      : `${recorded('topic')}
       UNION SELECT topic FROM ontology_name
       WHERE workspace = ?1 AND name_key = ?2 AND from_position <= ?3 AND from_ms <= ?4
         AND NOT (to_position IS NOT NULL AND to_position <= ?3 AND to_ms <= ?4)
@@ -122,7 +128,15 @@ export function topicsNamed(
   if (found.length > 1) found = withoutPending(reads, workspace, found, known);
   if (found.length > 1 && found.includes(name)) found = [name];
   const homes = [...new Set(found.map((topic) => homeOf(reads, workspace, topic, known)))];
-  return homes.flatMap((topic) => topicById(reads, workspace, topic, known) ?? []);
+  const opened = new Map(
+    isDeclared ? [] : rows.map((row) => [row['topic'], row['name'] as string]),
+  );
+  return homes.flatMap((topic) => {
+    const as = opened.get(topic);
+    return as === undefined
+      ? (topicById(reads, workspace, topic, known) ?? [])
+      : { topic, name: as };
+  });
 }
 
 /** Most workspaces have nothing in these tables; then no query looks there. */
@@ -157,12 +171,11 @@ function withoutPending(
 /** Topics that records opened under a name, whatever the ontology says of it. */
 export function recordedTopics(reads: Reads, workspace: string, name: string): TopicName[] {
   const rows = reads.all(
-    `SELECT t.id, t.name FROM topic_alias a JOIN topic t ON t.workspace = a.workspace AND t.id = a.topic
-      WHERE a.workspace = ? AND a.name_key = ? ORDER BY a.topic LIMIT ${NAMESAKES_MAX}`,
+    `SELECT topic, name FROM topic_alias WHERE workspace = ? AND name_key = ? ORDER BY topic LIMIT ${NAMESAKES_MAX}`,
     workspace,
     nameKey(name),
   );
-  return rows.map((row) => ({ topic: row['id'] as string, name: row['name'] as string }));
+  return rows.map((row) => ({ topic: row['topic'] as string, name: row['name'] as string }));
 }
 
 /** Undefined where it did not exist as far as was known. Its name is the declared one, else the one that it was opened with. */
@@ -176,12 +189,11 @@ export function topicById(
   const row = reads.get(
     `SELECT coalesce(
         (SELECT name FROM ontology_name WHERE workspace = ?1 AND topic = ?2 AND kind = 'name'
-            AND from_position <= ?3 AND from_ms <= ?4
-            AND NOT (to_position IS NOT NULL AND to_position <= ?3 AND to_ms <= ?4)
+            AND from_position <= ?4 AND from_ms <= ?5
+            AND NOT (to_position IS NOT NULL AND to_position <= ?4 AND to_ms <= ?5)
           ORDER BY from_position DESC LIMIT 1),
-        (SELECT name FROM topic WHERE workspace = ?1 AND id = ?2 AND position <= ?3 AND recorded_ms <= ?4)) AS name`,
-    workspace,
-    id,
+        (SELECT name FROM topic_alias WHERE ${OWN} AND position <= ?4 AND recorded_ms <= ?5)) AS name`,
+    ...own(workspace, id),
     position,
     ms,
   );
@@ -272,7 +284,7 @@ export function topicCount(reads: Reads, workspace: string): number {
   const declared = reads.get(
     `SELECT count(DISTINCT o.topic) AS n FROM ontology_name o
       WHERE o.workspace = ?1 AND o.kind = 'name' AND o.to_position IS NULL
-        AND NOT EXISTS (SELECT 1 FROM topic t WHERE t.workspace = ?1 AND t.id = o.topic)`,
+        AND NOT EXISTS (SELECT 1 FROM topic_alias t WHERE t.workspace = ?1 AND t.topic = o.topic)`,
     workspace,
   );
   return ((opened?.['n'] ?? 0) as number) + ((declared?.['n'] ?? 0) as number);

@@ -118,6 +118,11 @@ describe('Follower', () => {
       position: 1,
       parked: { position: 2, reason: 'cannot digest' },
     });
+    const kept = db.all('SELECT name, position FROM checkpoint ORDER BY name');
+    expect(kept.map(({ name, position }) => [name, position])).toEqual([
+      ['count', 4],
+      ['said', 1],
+    ]);
   });
 
   it('unknown event types only move the checkpoint', async () => {

@@ -189,10 +189,15 @@ export class Follower {
   }
 
   private saveCheckpoints(batch: readonly RecordedEvent[]): void {
-    const last = batch.at(-1)?.position ?? 0;
-    for (const { projection, status } of this.states)
-      if (!status.parked && status.position < last)
-        this.saveCheckpoint(projection, last, this.last);
+    const parked = this.states.flatMap((s) => (s.status.parked ? [s.status.name] : []));
+    this.db.run(
+      `UPDATE checkpoint SET position = ?1, recorded_at = ?2, place = ?3
+        WHERE position < ?1 AND name NOT IN (SELECT value FROM json_each(?4))`,
+      batch.at(-1)?.position ?? 0,
+      this.last.recordedAt,
+      JSON.stringify(this.last),
+      JSON.stringify(parked),
+    );
   }
 
   private advance(batch: readonly RecordedEvent[]): void {

@@ -1,0 +1,170 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { connectModern, type ModernClient } from '../support/mcp-clients.js';
+import { startServer, type RunningServer } from '../support/server.js';
+
+interface Decision {
+  id: string;
+  statement: string;
+  value?: unknown;
+  scope: Record<string, string>;
+  effective_from?: string;
+  approved_by: { principal: string; at: string }[];
+  approved_at: string;
+}
+interface Answer {
+  state: string;
+  label: string;
+  topic?: { topic: string };
+  decision?: Decision;
+  alternatives: Decision[];
+  history: (Decision & { state: string; superseded_by?: string })[];
+  conflicts: { id: string; claims: string[]; would_be_resolved_by: string[] }[];
+  evidence: { source_id: string; excerpt: string }[];
+  sources: { source_id: string; title: string }[];
+  ontology_version: number;
+}
+
+let server: RunningServer;
+let client: ModernClient;
+beforeAll(async () => {
+  server = await startServer();
+  client = await connectModern(`${server.url}/mcp`, server.key);
+}, 60_000);
+afterAll(async () => {
+  await client.close();
+  await server.stop();
+});
+
+async function call<T>(name: string, args: Record<string, unknown> = {}): Promise<T> {
+  const { isError, structuredContent, content } = await client.callTool({ name, arguments: args });
+  if (isError === true) throw new Error(JSON.stringify(content));
+  return structuredContent as T;
+}
+
+const ask = (question: string, more: Record<string, unknown> = {}): Promise<Answer> =>
+  call<Answer>('resolve_decision_state', { question, ...more });
+
+/** Ingests approved records, each quoting itself from one text; the ids of their decisions. */
+async function decide(title: string, ...records: Record<string, unknown>[]): Promise<string[]> {
+  const text = `${title}\n${records.map(({ statement }) => `It was decided: ${String(statement)}`).join('\n')}`;
+  const { job_id } = await call<{ job_id: string }>('ingest', {
+    source: { title, type: 'meeting_notes', text },
+    records: records.map((record) => ({
+      status: 'approved',
+      evidence: [{ quote: record['statement'] }],
+      ...record,
+    })),
+  });
+  for (;;) {
+    const job = await call<{
+      status: string;
+      records: { outcome: string; decision_id: string }[];
+    }>('get_ingestion_status', { job_id });
+    if (job.status !== 'completed') {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      continue;
+    }
+    expect(job.records.map(({ outcome }) => outcome)).toEqual(records.map(() => 'stored'));
+    return job.records.map(({ decision_id }) => decision_id);
+  }
+}
+
+describe('what an answer contains, asked by an agent', () => {
+  it('O-10: get_workspace_context takes nothing, says how workspace and ontology stand, and is to be called first', async () => {
+    const { tools } = await client.listTools();
+    const tool = tools.find(({ name }) => name === 'get_workspace_context');
+    expect(tool?.inputSchema.required ?? []).toEqual([]);
+    expect(tool?.description).toMatch(/first/i);
+    expect(await call('get_workspace_context')).toMatchObject({
+      workspace: { id: 'main' },
+      ontology: { status: 'none', version: 0 },
+      caller: { role: 'owner' },
+    });
+  });
+
+  it('O-12: a topic, a scope and a request_id may be left out or given', async () => {
+    await decide('Travel policy', {
+      topic: 'hotel rates',
+      statement: 'A night may cost 150 EUR in Germany.',
+      value: 150,
+      scope: { country: 'de' },
+    });
+    const plain = await ask('hotel rates');
+    expect(plain).toMatchObject({ state: 'insufficient_evidence', alternatives: [{ value: 150 }] });
+    const scoped = await ask('What may a night cost?', {
+      topic: 'hotel rates',
+      scope: { country: 'de' },
+    });
+    expect(scoped).toMatchObject({ state: 'verified', label: 'Current', decision: { value: 150 } });
+    const kept = await ask('hotel rates', { scope: { country: 'de' }, request_id: 'r-1' });
+    expect(await ask('hotel rates', { scope: { country: 'de' }, request_id: 'r-1' })).toEqual(kept);
+  });
+
+  it('QO-1, O-16, O-17, O-18, O-20: the decision with its value, scope and first day, who approved it and when, what it replaced, and what it rests on', async () => {
+    const [old, current] = await decide(
+      'Board minutes of March',
+      {
+        topic: 'payment terms',
+        statement: 'Invoices are paid within 30 days.',
+        value: { days: 30 },
+        scope: { region: 'eu' },
+        effective_from: '2024-01-01',
+      },
+      {
+        topic: 'payment terms',
+        statement: 'Invoices are paid within 60 days.',
+        value: { days: 60 },
+        scope: { region: 'eu' },
+        effective_from: '2026-03-01',
+        supersedes: ['#0'],
+      },
+    );
+    const answer = await ask('payment terms', { scope: { region: 'eu' } });
+    expect(answer).toMatchObject({
+      state: 'verified',
+      decision: {
+        id: current,
+        statement: 'Invoices are paid within 60 days.',
+        value: { days: 60 },
+        scope: { region: 'eu' },
+        effective_from: '2026-03-01',
+        approved_by: [{ principal: 'owner' }],
+      },
+      history: [{ id: old, state: 'superseded', superseded_by: current }],
+      evidence: [{ excerpt: 'Invoices are paid within 60 days.' }],
+      sources: [{ title: 'Board minutes of March' }],
+    });
+    expect(Date.parse(answer.decision?.approved_at ?? '')).toBeLessThanOrEqual(Date.now());
+    expect(answer.evidence[0]?.source_id).toBe(answer.sources[0]?.source_id);
+    expect(answer.alternatives.map(({ id }) => id)).not.toContain(old);
+    expect(JSON.stringify(answer)).not.toContain('It was decided');
+    const before = await ask('payment terms', { scope: { region: 'eu' }, as_of: '2026-02-28' });
+    expect(before.decision?.id).toBe(old);
+  });
+
+  it('O-19, QO-15: open conflicts of the topic, and who may settle them by the rule of authority, which itself approves nothing', async () => {
+    const claims = await decide(
+      'Two mails',
+      { topic: 'office days', statement: 'Three days a week are spent in the office.', value: 3 },
+      { topic: 'office days', statement: 'Two days a week are spent in the office.', value: 2 },
+    );
+    const contested = await ask('office days');
+    expect(contested).toMatchObject({ state: 'contested', alternatives: [{}, {}] });
+    expect(contested.decision).toBeUndefined();
+    expect(contested.conflicts.map((conflict) => conflict.claims.toSorted())).toEqual([
+      claims.toSorted(),
+    ]);
+    const rule = [{ op: 'set_authority', topic: 'office days', role: 'approver' }];
+    const { proposal_id, content_hash } = await call<Record<string, string>>('edit_ontology', {
+      action: 'propose',
+      change: [{ op: 'add_topic', name: 'office days' }, ...rule],
+    });
+    await call('edit_ontology', { action: 'approve', proposal_id, content_hash });
+    const ruled = await ask('office days');
+    expect(ruled.ontology_version).toBe(1);
+    expect(ruled.state).toBe('contested');
+    expect(ruled.conflicts[0]?.would_be_resolved_by.join(' ')).toContain(
+      'an approval by an approver',
+    );
+  });
+});

@@ -30,6 +30,8 @@ export const INGEST_LIMITS = {
   documents: 2_000,
   records: 200,
   quotesPerRecord: 5,
+  /** Characters of a value's JSON: an answer shows some forty decisions. */
+  value: 4_000,
 } as const;
 
 const SUBJECT = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,63}$/;
@@ -84,7 +86,7 @@ export class RecordInput {
   @IsText({ max: 400 }, { each: true })
   topics?: string[];
   @IsText({ max: 2_000, what: 'a statement' }) statement!: string;
-  @IsOptional() @IsValue() value?: Json;
+  @IsOptional() @IsValue({ max: INGEST_LIMITS.value }) value?: Json;
   @IsOptional() @IsScope() scope?: Record<string, string>;
   @IsOptional() @IsWhen() effective_from?: string;
   @IsOptional() @IsWhen() effective_to?: string;

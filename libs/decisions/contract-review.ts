@@ -49,7 +49,9 @@ export class ReviewInput {
   @IsIn(['approve', 'reject', 'revoke', 'retract'])
   action!: 'approve' | 'reject' | 'revoke' | 'retract';
   @IsText({ max: 2_000, what: 'a reason' }) reason!: string;
-  @Doc('Hash of the candidate as you inspected it; refused when it is another by now.')
+  @Doc(
+    'Hash of the decision as you inspected it; whatever the action, it is refused when it is another by now.',
+  )
   @IsOptional()
   @IsText({ max: 64 })
   content_hash?: string;

@@ -77,22 +77,18 @@ export function assertMayDecide(caller: Caller, action: string): void {
 }
 
 function reviewCommand(input: ReviewInput, timing: Timing & FourEyes): TopicCommand {
-  const { decision_id: decisionId, reason } = input;
   refuseForeignFields(input);
+  const { decision_id: decisionId, reason, content_hash: contentHash } = input;
+  const ending = { decisionId, reason, contentHash };
   switch (input.action) {
     case 'approve':
-      return {
-        type: 'Approve',
-        decisionId,
-        contentHash: input.content_hash,
-        ...approvalOf(input, timing),
-      };
+      return { type: 'Approve', decisionId, contentHash, ...approvalOf(input, timing) };
     case 'reject':
-      return { type: 'Reject', decisionId, reason };
+      return { type: 'Reject', ...ending };
     case 'retract':
-      return { type: 'Retract', decisionId, reason };
+      return { type: 'Retract', ...ending };
     case 'revoke':
-      return { type: 'Revoke', decisionId, reason, from: input.effective_from, ...timing };
+      return { type: 'Revoke', ...ending, from: input.effective_from, ...timing };
   }
 }
 

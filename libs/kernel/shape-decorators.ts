@@ -117,9 +117,20 @@ export function IsScope(options?: ValidationOptions): PropertyDecorator {
   return Checked(SCOPE, options);
 }
 
-/** Any JSON value, null included, at most 64 levels deep. */
-export function IsValue(options?: ValidationOptions): PropertyDecorator {
-  return Checked(VALUE, options);
+/** Any JSON value, null included, at most 64 levels deep; `max` characters of its JSON without spaces at most. */
+export function IsValue(
+  { max = Infinity }: { max?: number } = {},
+  options?: ValidationOptions,
+): PropertyDecorator {
+  if (max === Infinity) return Checked(VALUE, options);
+  return Checked(
+    {
+      schema: { description: `Any JSON value of at most ${max} characters.` },
+      holds: (value) => isJson(value) && JSON.stringify(value).length <= max,
+      problem: `${VALUE.problem}, of at most ${max} characters as JSON`,
+    },
+    options,
+  );
 }
 
 /** Well-formed, not blank text. Lengths count UTF-16 units (`string.length`); `what` names it in the refusal. */

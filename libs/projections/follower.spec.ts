@@ -204,6 +204,41 @@ describe('Follower', () => {
     expect(firsts).toEqual([1, 1, 1, 4, 5]);
   });
 
+  it('P6: what a full disk refused at first is taken as if it never had', async () => {
+    let ms = 0;
+    const timed = new MemoryStore(() => (ms += 1_000));
+    const words3 = [1, 2, 3].map((n) => wordSaid(n, 'word'));
+    await timed.append('one', NO_STREAM, words3.slice(0, 1));
+    await timed.append('two', NO_STREAM, words3.slice(1));
+    const taken = async (refusals: number): Promise<unknown[]> => {
+      const places = projection(
+        'places',
+        1,
+        { places: 'CREATE TABLE places (position INTEGER PRIMARY KEY, at TEXT, first INTEGER)' },
+        when(words, {
+          Said(tables, _data, meta) {
+            const { position, recordedAt, append } = meta;
+            tables.run('INSERT INTO places VALUES (?, ?, ?)', position, recordedAt, append);
+            if (position === 3 && refusals-- > 0)
+              throw Object.assign(new Error('database or disk is full'), { errcode: 13 });
+          },
+        }),
+      );
+      const fresh = ReadDatabase.openForWriting(':memory:');
+      const follower = new Follower(timed, fresh, [places]);
+      const running = follower.start();
+      while (follower.position < 3) await new Promise((resolve) => setTimeout(resolve, 5));
+      await follower.close();
+      await running;
+      const rows = fresh.all('SELECT * FROM places, checkpoint');
+      fresh.close();
+      return rows;
+    };
+    const never = await taken(0);
+    expect(never.map((row) => (row as { first: number }).first)).toEqual([1, 2, 2]);
+    expect(await taken(1)).toEqual(never);
+  });
+
   it.each([
     ['of an older form', 'name TEXT PRIMARY KEY, version INTEGER, position INTEGER'],
     [

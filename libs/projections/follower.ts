@@ -52,7 +52,7 @@ export class Follower {
   private readonly states: { projection: Projection; status: FollowerStatus }[];
   private readonly stop = new AbortController();
   private running: Promise<void> = Promise.resolve();
-  /** Of the event that was read last. */
+  /** Of the event that was taken last. */
   private last = NOWHERE;
 
   constructor(
@@ -125,15 +125,17 @@ export class Follower {
   }
 
   private applyBatch(batch: readonly RecordedEvent[]): void {
+    // What the disk does not take is read again from where the batch began.
+    let at = this.last;
     const read = batch.map((event) => {
-      this.last = placeOf(event, this.last);
-      return { event, at: this.last };
+      at = placeOf(event, at);
+      return { event, at };
     });
     try {
       this.db.transaction(() => {
         for (const each of read) this.applyEvent(each);
         this.applyEvery(batch);
-        this.saveCheckpoints(batch);
+        this.saveCheckpoints(batch, at);
       });
       this.advance(batch);
     } catch (error) {
@@ -141,6 +143,7 @@ export class Follower {
       // One event is indigestible for one read model. Find it by taking the events one at a time.
       for (const each of read) this.applyAlone(each);
     }
+    this.last = at;
   }
 
   private applyEvent({ event, at }: Read): void {
@@ -188,14 +191,14 @@ export class Follower {
     }
   }
 
-  private saveCheckpoints(batch: readonly RecordedEvent[]): void {
+  private saveCheckpoints(batch: readonly RecordedEvent[], at: Place): void {
     const parked = this.states.flatMap((s) => (s.status.parked ? [s.status.name] : []));
     this.db.run(
       `UPDATE checkpoint SET position = ?1, recorded_at = ?2, place = ?3
         WHERE position < ?1 AND name NOT IN (SELECT value FROM json_each(?4))`,
       batch.at(-1)?.position ?? 0,
-      this.last.recordedAt,
-      JSON.stringify(this.last),
+      at.recordedAt,
+      JSON.stringify(at),
       JSON.stringify(parked),
     );
   }

@@ -167,4 +167,38 @@ describe('what an answer contains, asked by an agent', () => {
       'an approval by an approver',
     );
   });
+
+  it('O-23: a page of history that shows nothing says whether that is all', async () => {
+    const record = (region: string, value: number) => ({
+      topic: 'retention',
+      statement: `Logs are kept ${value} days in ${region}.`,
+      value: '7'.repeat(3_998),
+      scope: { region },
+    });
+    await decide('Logs', record('us', 30), record('eu', 90));
+    const page = (more: object) =>
+      call<{ timeline: unknown[]; empty_reason?: string; next_cursor?: string }>(
+        'get_decision_history',
+        { topic: 'retention', ...more },
+      );
+    const first = await page({ scope: { region: 'eu' }, limit: 2 });
+    expect(first).toMatchObject({
+      timeline: [],
+      empty_reason:
+        'Nothing in this part of the timeline is of a decision that covers the scope asked; next_cursor leads on.',
+    });
+    const second = await page({ scope: { region: 'eu' }, cursor: first.next_cursor });
+    expect(second.timeline).toHaveLength(2);
+    expect(second.empty_reason).toBeUndefined();
+    const last = await page({ scope: { region: 'us' }, cursor: first.next_cursor });
+    expect(last.empty_reason).toBe(
+      'Nothing in this part of the timeline is of a decision that covers the scope asked.',
+    );
+    expect((await page({ scope: { region: 'asia' } })).empty_reason).toBe(
+      'Nothing is of a decision that covers the scope asked.',
+    );
+    expect((await page({ cursor: '999999' })).empty_reason).toBe(
+      'The timeline ends before this cursor.',
+    );
+  });
 });

@@ -83,6 +83,16 @@ const CASES: [
     },
   ],
   [
+    'a value over the limit',
+    {
+      url: 'ingestions',
+      body: () => ({ source, records: [{ ...record, value: { a: 'x'.repeat(3_993) } }] }),
+      status: 400,
+      error: 'invalid_arguments',
+      path: 'records[0].value',
+    },
+  ],
+  [
     'an empty folder',
     {
       url: 'ingestions',

@@ -55,7 +55,7 @@ export class Everything extends Base {
   @IsOptional() @Doc('The best one.') @ValidateNested() @Type(() => Entry) best?: Entry;
   @IsOptional() @IsScope() scope?: Record<string, string>;
   @IsOptional() @IsValue() any?: unknown;
-  @IsOptional() @IsArray() @IsValue({ each: true }) anys?: unknown[];
+  @IsOptional() @IsArray() @IsValue({}, { each: true }) anys?: unknown[];
   @IsOptional() @IsPosition() at?: string;
   @IsOptional() @IsEnum(Colour) colour?: Colour;
   @IsOptional() @IsIn([1, 2, 3]) level?: number;

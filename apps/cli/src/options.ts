@@ -60,7 +60,11 @@ export interface MadeOptions {
 /** The time in which decisions were made. */
 export function withMade(command: Command): Command {
   return command
-    .option('--since <day>', 'decided from then on: a date, an instant, today or yesterday', filled)
+    .option(
+      '--since <day>',
+      'decided from then on: a date or an instant; today and yesterday mean that day alone',
+      filled,
+    )
     .option('--until <day>', 'decided before then', filled);
 }
 

@@ -17,7 +17,17 @@ export function unknownTarget(id: string, path = 'supersedes'): Refusal {
   });
 }
 
-/** B43: what was inspected is not what would be approved. Says what differs where the inspected one is known. */
+/** B43: a review names what was inspected; where that is not what it would be about, nothing happens. */
+export function assertInspected(
+  topic: Topic,
+  decision: Decision,
+  inspected: string | undefined,
+): void {
+  if (inspected !== undefined && inspected !== decision.contentHash)
+    throw staleRevision(topic, inspected, decision);
+}
+
+/** Says what differs where the inspected one is known. */
 export function staleRevision(topic: Topic, inspected: string, present: Decision): Refusal {
   const before = [...topic.decisions.values()].find((d) => d.contentHash === inspected);
   return new Refusal('conflict', 'stale_revision', 'the candidate is not what was inspected', {
@@ -26,7 +36,7 @@ export function staleRevision(topic: Topic, inspected: string, present: Decision
       { path: 'content_hash', problem: `the candidate has the hash ${present.contentHash}` },
       ...(before ? differences(before, present) : []),
     ],
-    fix: `inspect ${present.id} and approve it with its content_hash`,
+    fix: `inspect ${present.id} and name its content_hash`,
   });
 }
 

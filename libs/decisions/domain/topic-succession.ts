@@ -6,7 +6,7 @@ import { openedBy, settledBy } from './topic-conflict.js';
 import {
   fourEyesRequired,
   ring,
-  staleRevision,
+  assertInspected,
   unknownTarget,
   unreadable,
 } from './topic-refusals.js';
@@ -24,8 +24,7 @@ import type { TopicEvent } from './topic.events.js';
 
 /** Approval and what it does to the decisions around it: supersession, confirmation, conflict (QO-10, QO-24). */
 export function approve(command: Approval, topic: Topic, decision: Decision): TopicEvent[] {
-  if (command.contentHash !== undefined && command.contentHash !== decision.contentHash)
-    throw staleRevision(topic, command.contentHash, decision);
+  assertInspected(topic, decision, command.contentHash);
   if (command.fourEyes !== undefined && command.fourEyes === decision.proposedBy)
     throw fourEyesRequired('decision_id', decision.id);
   if (saysNothing(decision)) throw unreadable(decision.id);

@@ -182,6 +182,23 @@ describe('approving', () => {
       .then(approved(D1));
   });
 
+  it.each(['Reject', 'Retract', 'Revoke'] as const)(
+    'B43: refuses to %s what is not what was inspected',
+    (type) => {
+      const ending = { type, decisionId: D1.decision_id, reason: 'no', ...timing };
+      const history =
+        type === 'Revoke' ? [opened, proposed(D1), approved(D1)] : [opened, proposed(D1)];
+      given(...history)
+        .when({ ...ending, contentHash: 'f'.repeat(64) })
+        .thenRefused('stale_revision');
+      given(...history)
+        .when({ ...ending, contentHash: D1.content_hash })
+        .thenMatches((events) => {
+          expect(events).toHaveLength(1);
+        });
+    },
+  );
+
   it('O-32: a second approval is refused and says how to go on', () => {
     const refusal = given(opened, proposed(D1), approved(D1))
       .when(approve(D1))

@@ -4,7 +4,7 @@ import { documentKeyOf } from './claim.js';
 import { decideConflict, type ConflictCommand } from './topic-conflict.js';
 import { decideMerge, evolveTopic, refuseMerged, type MergeCommand } from './topic-merge.js';
 import { withKeys } from './topic-keys.js';
-import { ring, staleRevision, unknownTarget } from './topic-refusals.js';
+import { assertInspected, ring, staleRevision, unknownTarget } from './topic-refusals.js';
 import { approve, revoke } from './topic-succession.js';
 import { heldOf, type Approval, type Decision, type Timing, type Topic } from './topic-state.js';
 import type { Proposed, TopicEvent } from './topic.events.js';
@@ -20,18 +20,23 @@ export type TopicCommand =
       approval?: Omit<Approval, 'decisionId'>;
     }
   | ({ type: 'Approve' } & Approval)
-  | { type: 'Reject'; decisionId: string; reason: string }
-  | { type: 'Retract'; decisionId: string; reason: string }
+  | ({ type: 'Reject' | 'Retract' } & Ending)
   | ({
       type: 'Revoke';
-      decisionId: string;
-      reason: string;
       from?: string | undefined;
       /** The principal who revokes, where the organisation wants four eyes: no conflict ends in favour of what he proposed. */
       fourEyes?: string | undefined;
-    } & Timing)
+    } & Ending &
+      Timing)
   | ConflictCommand
   | MergeCommand;
+
+interface Ending {
+  decisionId: string;
+  reason: string;
+  /** Of the decision as the reviewer inspected it. */
+  contentHash?: string | undefined;
+}
 
 function decide(command: TopicCommand, topic: Topic): TopicEvent[] {
   const arriving = command.type === 'Absorb' ? command.from.decisions : undefined;
@@ -46,15 +51,15 @@ function decided(command: TopicCommand, topic: Topic): TopicEvent[] {
     case 'Approve':
       return approve(command, topic, candidate(topic, command.decisionId, 'approved', command));
     case 'Reject': {
-      const { id } = candidate(topic, command.decisionId, 'rejected');
+      const { id } = inspected(topic, candidate(topic, command.decisionId, 'rejected'), command);
       return [{ type: 'DecisionRejected', data: { decision_id: id, reason: command.reason } }];
     }
     case 'Retract': {
-      const { id } = candidate(topic, command.decisionId, 'retracted');
+      const { id } = inspected(topic, candidate(topic, command.decisionId, 'retracted'), command);
       return [{ type: 'DecisionRetracted', data: { decision_id: id, reason: command.reason } }];
     }
     case 'Revoke':
-      return revoke(command, topic, known(topic, command.decisionId));
+      return revoke(command, topic, inspected(topic, known(topic, command.decisionId), command));
     case 'ResolveConflict':
     case 'DismissConflict':
       return decideConflict(command, topic);
@@ -64,6 +69,11 @@ function decided(command: TopicCommand, topic: Topic): TopicEvent[] {
     default:
       return unreachable(command);
   }
+}
+
+function inspected(topic: Topic, decision: Decision, { contentHash }: Ending): Decision {
+  assertInspected(topic, decision, contentHash);
+  return decision;
 }
 
 function propose(command: Extract<TopicCommand, { type: 'Propose' }>, topic: Topic): TopicEvent[] {

@@ -2,6 +2,7 @@ import { invalid, wrongCursor } from '#kernel/refusal.js';
 import { BEGINNING, FOREVER, isoMs, timeWindow, whenMs, type TimeWindow } from '#kernel/time.js';
 import { projection, when } from '#projections/projection.js';
 import type { Reads, Row } from '#projections/read-database.js';
+import { rowKey } from '#projections/row-key.js';
 import type { HistoryInput } from '../contract.js';
 import type { DecidedWindow } from '../contract-decided.js';
 import type { Decisions, DecisionsInput } from '../contract-decisions.js';
@@ -16,13 +17,16 @@ import { decisionView } from './views.js';
 /**
  * Approved decisions by the time at which they were decided. `at_ms` reads a date in UTC, since the workspace's zone is not known here:
  * whoever looks for a window takes a day more on both sides and looks again at what he finds.
+ * `line`: the row key of workspace and topic.
  */
 export const decided = projection(
   'decided',
-  1,
+  2,
   {
     decided: `CREATE TABLE decided (
-      workspace TEXT NOT NULL, at_ms INTEGER NOT NULL, id TEXT NOT NULL, PRIMARY KEY (workspace, at_ms, id)) WITHOUT ROWID`,
+      workspace TEXT NOT NULL, at_ms INTEGER NOT NULL, id TEXT NOT NULL, line INTEGER NOT NULL,
+      PRIMARY KEY (workspace, at_ms, id)) WITHOUT ROWID;
+      CREATE INDEX decided_line ON decided (line, at_ms, id)`,
     decided_candidate: `CREATE TABLE decided_candidate (
       workspace TEXT NOT NULL, id TEXT NOT NULL, at_ms INTEGER NOT NULL, PRIMARY KEY (workspace, id)) WITHOUT ROWID`,
   },
@@ -37,7 +41,8 @@ export const decided = projection(
       const known = tables.get(`SELECT at_ms ${where}`, meta.workspace, id);
       if (known) tables.run(`DELETE ${where}`, meta.workspace, id);
       const at = (known?.['at_ms'] ?? meta.recordedMs) as number;
-      tables.run('INSERT OR IGNORE INTO decided VALUES (?, ?, ?)', meta.workspace, at, id);
+      const line = rowKey(meta.workspace, topicOf(id) ?? '');
+      tables.run('INSERT OR IGNORE INTO decided VALUES (?, ?, ?, ?)', meta.workspace, at, id, line);
     },
   }),
 );
@@ -111,7 +116,7 @@ export function decisionsMade(
   });
   let before = placeOf(input.cursor, window);
   for (let looked = 0; looked < LOOKED_AT; looked += CHUNK) {
-    const rows = rowsBefore(reads, workspace, before, window);
+    const rows = rowsBefore(reads, workspace, lines, before, window);
     for (const row of rows) {
       if (found.length === limit) return done(before);
       before = { at: row['at_ms'] as number, id: row['id'] as string };
@@ -151,18 +156,33 @@ function placeOf(cursor: string | undefined, { endMs }: TimeWindow): Place {
   throw wrongCursor();
 }
 
+/** Of the workspace, or of a topic and those merged into it: then a range of each, so that others do not count. */
 function rowsBefore(
   reads: Reads,
   workspace: string,
+  lines: readonly string[] | undefined,
   { at, id }: Place,
   { startMs }: TimeWindow,
 ): Row[] {
-  return reads.all(
-    `SELECT at_ms, id FROM decided WHERE workspace = ? AND at_ms >= ? AND (at_ms, id) < (?, ?)
-      ORDER BY at_ms DESC, id DESC LIMIT ${CHUNK}`,
-    workspace,
-    Math.max(BEGINNING, startMs - DAY_MS),
-    at,
-    id,
+  const read = (index: string, of: string, ...line: number[]): Row[] =>
+    reads.all(
+      `SELECT at_ms, id FROM decided ${index} WHERE workspace = ? ${of} AND at_ms >= ? AND (at_ms, id) < (?, ?)
+        ORDER BY at_ms DESC, id DESC LIMIT ${CHUNK}`,
+      workspace,
+      ...line,
+      Math.max(BEGINNING, startMs - DAY_MS),
+      at,
+      id,
+    );
+  if (lines === undefined) return read('', '');
+  const [first = [], ...others] = lines.map((line) =>
+    read('INDEXED BY decided_line', 'AND line = ?', rowKey(workspace, line)),
   );
+  if (others.length === 0) return first;
+  return [first, ...others].flat().sort(laterFirst).slice(0, CHUNK);
+}
+
+function laterFirst(a: Row, b: Row): number {
+  const later = (b['at_ms'] as number) - (a['at_ms'] as number);
+  return later === 0 ? (String(a['id']) < String(b['id']) ? 1 : -1) : later;
 }

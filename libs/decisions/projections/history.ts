@@ -44,7 +44,7 @@ export function history(
       interval !== undefined && interval.startMs <= axes.asOfMs && axes.asOfMs < interval.endMs
     );
   };
-  const { entries, next } = timelinePage(reads, workspace, topic.topic, {
+  const { entries, read, next } = timelinePage(reads, workspace, topic.topic, {
     after: cursorOf(input.cursor),
     limit: input.limit ?? 50,
     known: axes.known,
@@ -63,7 +63,7 @@ export function history(
       .map((c) => decisionView(c, axes.known, axes.nameOf)),
     timeline: entries,
     ...(window ? { decided: windowView(window) } : {}),
-    ...(entries.length > 0 ? {} : { empty_reason: whyEmpty(input) }),
+    ...(entries.length > 0 ? {} : { empty_reason: whyEmpty(input, read, next !== undefined) }),
     candidate_topics: [],
     position: String(position),
     ...(next === undefined ? {} : { next_cursor: String(next) }),
@@ -76,12 +76,19 @@ function cursorOf(cursor: string | undefined): number {
   throw wrongCursor();
 }
 
-function whyEmpty(input: HistoryInput): string {
-  if (input.cursor !== undefined) return 'The timeline ends before this cursor.';
-  if (input.decided_since !== undefined || input.decided_until !== undefined)
-    return 'Nothing in this part of the timeline is of a decision that was made in the window asked for.';
-  if (input.scope) return 'No decision of this topic covers the scope asked.';
-  return 'Nothing was recorded for this topic by the time asked.';
+/** Why a page shows nothing of the entries that were `read` for it. */
+function whyEmpty(input: HistoryInput, read: number, more: boolean): string {
+  if (read === 0)
+    return input.cursor === undefined
+      ? 'Nothing was recorded for this topic by the time asked.'
+      : 'The timeline ends before this cursor.';
+  const part =
+    more || input.cursor !== undefined ? 'Nothing in this part of the timeline' : 'Nothing';
+  const why =
+    input.decided_since === undefined && input.decided_until === undefined
+      ? 'is of a decision that covers the scope asked'
+      : 'is of a decision that was made in the window asked for';
+  return `${part} ${why}${more ? '; next_cursor leads on' : ''}.`;
 }
 
 function near(

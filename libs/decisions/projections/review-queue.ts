@@ -16,12 +16,13 @@ const TABLES = {
       workspace TEXT NOT NULL, id TEXT NOT NULL, kind TEXT NOT NULL, topic TEXT NOT NULL, position INTEGER NOT NULL,
       body TEXT NOT NULL, PRIMARY KEY (workspace, id));
       CREATE INDEX pending_order ON pending (workspace, position);
+      CREATE INDEX pending_kind ON pending (workspace, kind, position);
       CREATE INDEX pending_topic ON pending (workspace, topic, position)`,
 };
 
 /** Candidates, open conflicts, ontology proposals and what `others` add: all that waits for a reviewer, in the order of its arrival. */
 export function reviewQueue(others: readonly AwaitingReview[]): Projection {
-  return projection('review_queue', 4, TABLES, ofTopics, ofOntologies, ...others);
+  return projection('review_queue', 5, TABLES, ofTopics, ofOntologies, ...others);
 }
 
 const ofTopics = when(topicCodec, {
@@ -169,16 +170,18 @@ export function pending(
     input.topic === undefined
       ? undefined
       : oneTopic(topicsNamed(reads, workspace, input.topic), input.topic).topic;
+  // The planner has no statistics: each filter names its index.
+  const index = topic !== undefined ? 'topic' : input.kind !== undefined ? 'kind' : 'order';
   const rows = reads.all(
-    `SELECT position, id, body FROM pending
-      WHERE workspace = ?1 AND (position, id) > (?2, ?3)
-        AND (?4 IS NULL OR topic = ?4) AND (?5 IS NULL OR kind = ?5)
-      ORDER BY position, id LIMIT ?6`,
+    `SELECT position, id, body FROM pending INDEXED BY pending_${index}
+      WHERE workspace = ? ${topic === undefined ? '' : 'AND topic = ?'} ${input.kind === undefined ? '' : 'AND kind = ?'}
+        AND (position, id) > (?, ?)
+      ORDER BY position, id LIMIT ?`,
     workspace,
+    ...(topic === undefined ? [] : [topic]),
+    ...(input.kind === undefined ? [] : [input.kind]),
     after.position,
     after.id,
-    topic ?? null,
-    input.kind ?? null,
     limit + 1,
   );
   const shown = rows.slice(0, limit);

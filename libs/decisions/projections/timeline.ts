@@ -97,6 +97,8 @@ function add(tables: Writes, meta: Meta, moment: Moment): void {
 
 export interface TimelinePage {
   entries: TimelineEntry[];
+  /** Entries looked at, those that were not wanted among them. */
+  read: number;
   /** Position to go on after, where there is more. */
   next?: number;
 }
@@ -137,7 +139,11 @@ export function timelinePage(
     .map((row) => entryOf(row))
     .filter((entry) => !page.scope || covers(entry.scope, page.scope, page.isWithin))
     .map((entry) => withErasure(reads, workspace, entry));
-  return { entries, ...(rows.length > page.limit && last !== undefined ? { next: last } : {}) };
+  return {
+    entries,
+    read: shown.length,
+    ...(rows.length > page.limit && last !== undefined ? { next: last } : {}),
+  };
 }
 
 function withErasure(reads: Reads, workspace: string, entry: TimelineEntry): TimelineEntry {

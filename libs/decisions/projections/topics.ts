@@ -261,7 +261,7 @@ export function aliasesOf(
   for (const line of linesOf(reads, workspace, topic, known)) {
     const rows = reads.all(
       `SELECT alias, position FROM topic_alias WHERE workspace = ?1 AND topic = ?2 AND position <= ?3 AND recorded_ms <= ?4
-        UNION ALL SELECT name, from_position FROM ontology_name
+        UNION ALL SELECT name, from_position FROM ontology_name INDEXED BY ontology_name_topic
         WHERE workspace = ?1 AND topic = ?2 AND from_position <= ?3 AND from_ms <= ?4
           AND NOT (to_position IS NOT NULL AND to_position <= ?3 AND to_ms <= ?4)
         ORDER BY position, alias LIMIT 200`,

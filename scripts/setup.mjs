@@ -28,8 +28,17 @@ const installStamp = join(modules, '.precedent-setup');
 const buildStamp = join(root, 'dist', '.precedent-build');
 const windows = process.platform === 'win32';
 
+/** What a build runs once the sources are compiled. */
+const DESCRIBE = 'scripts/describe.mjs';
 /** Every file that a build reads; changes elsewhere (docs, tests) build nothing. */
-const BUILD_ROOTS = ['apps', 'libs', 'package.json', 'package-lock.json', 'nest-cli.json'];
+const BUILD_ROOTS = [
+  'apps',
+  'libs',
+  'package.json',
+  'package-lock.json',
+  'nest-cli.json',
+  DESCRIBE,
+];
 const BUILD_CONFIG = /^tsconfig.*\.json$/;
 const NOT_BUILT = /^(?:node_modules|dist)$|\.spec\.tsx?$/;
 /** Without these a matching stamp means nothing. */
@@ -81,8 +90,10 @@ function install() {
   return execute('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], path);
 }
 
-function build() {
-  return execute('nest', ['build'], [bin, ...(process.env.PATH ?? '').split(delimiter)]);
+async function build() {
+  const path = [bin, ...(process.env.PATH ?? '').split(delimiter)];
+  const compiled = await execute('nest', ['build'], path);
+  return compiled.code === 0 ? execute('node', [DESCRIBE], path) : compiled;
 }
 
 /** Runs a program and keeps what it prints. A signal goes to the program, and the step ends when that has ended. */

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import type { INestApplication } from '@nestjs/common';
 import type * as Swagger from '@nestjs/swagger';
 import type { FastifyInstance } from 'fastify';
@@ -28,23 +29,39 @@ export function Undescribed(): ClassDecorator {
   };
 }
 
-/** Open to everybody; made at the first request, kept as text. */
+/**
+ * Open to everybody. A build lays both texts beside this module (`scripts/describe.mjs`): making them takes a second in which nothing
+ * else is answered. Where they are not there, from source and after `nest build` by itself, the first request makes them.
+ */
 export function serveDescription(
   fastify: FastifyInstance,
   app: INestApplication,
   about: { title: string; description: string; version: string },
 ): void {
-  const json = once(async () => JSON.stringify(await describe(app, about)));
-  const yaml = once(async () => {
-    const { stringify } = await import('yaml');
-    return stringify(JSON.parse(await json()), { aliasDuplicateObjects: false });
-  });
+  const json = once(() =>
+    builtOr('openapi.json', async () => JSON.stringify(await describe(app, about))),
+  );
+  const yaml = once(() =>
+    builtOr('openapi.yaml', async () => {
+      const { stringify } = await import('yaml');
+      return stringify(JSON.parse((await json()).toString()), { aliasDuplicateObjects: false });
+    }),
+  );
   fastify.get('/openapi.json', async (_request, reply) =>
     reply.type('application/json; charset=utf-8').send(await json()),
   );
   fastify.get('/openapi.yaml', async (_request, reply) =>
     reply.type('text/yaml; charset=utf-8').send(await yaml()),
   );
+}
+
+async function builtOr(name: string, make: () => Promise<string>): Promise<Buffer> {
+  try {
+    return await readFile(new URL(name, import.meta.url));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    return Buffer.from(await make());
+  }
 }
 
 async function describe(
@@ -62,7 +79,12 @@ async function describe(
   return swagger.SwaggerModule.createDocument(app, config);
 }
 
-function once(make: () => Promise<string>): () => Promise<string> {
-  let made: Promise<string> | undefined;
-  return () => (made ??= make());
+/** Tried again after a failure. */
+function once(make: () => Promise<Buffer>): () => Promise<Buffer> {
+  let made: Promise<Buffer> | undefined;
+  return () =>
+    (made ??= make().catch((error: unknown) => {
+      made = undefined;
+      throw error;
+    }));
 }

@@ -1,6 +1,8 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { TestApplication } from '../support/application.js';
 
@@ -144,9 +146,12 @@ describe('X-10, QO-9: a model that reads beside the reader of what is marked', (
     expect(asked).toEqual([]);
   });
 
-  it('needs both address and name', async () => {
-    await expect(TestApplication.start({ PRECEDENT_MODEL: 'alone' })).rejects.toMatchObject({
-      path: 'PRECEDENT_MODEL_URL',
-    });
+  it('needs both address and name: refused before anything is opened', async () => {
+    const dir = mkdtempSync(join(tmpdir(), 'precedent-test-'));
+    const ledger = { PRECEDENT_EVENTSTORE: 'sqlite:', PRECEDENT_DATA: dir };
+    const alone = TestApplication.start({ ...ledger, PRECEDENT_MODEL: 'alone' });
+    await expect(alone).rejects.toMatchObject({ path: 'PRECEDENT_MODEL_URL' });
+    expect(readdirSync(dir)).toEqual([]);
+    rmSync(dir, { recursive: true });
   });
 });

@@ -1,5 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { mkdtempSync, readFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -44,8 +45,13 @@ run('the README’s quick start, word for word', () => {
     for (let i = 0; i < 1_200 && !said.includes('Paste this'); i++)
       await new Promise((resolve) => setTimeout(resolve, 100));
   }, 150_000);
-  afterAll(() => {
-    if (server.pid !== undefined) process.kill(-server.pid, 'SIGTERM');
+  afterAll(async () => {
+    if (server.pid !== undefined && server.exitCode === null) {
+      const closed = once(server, 'close');
+      process.kill(-server.pid, 'SIGTERM');
+      await closed;
+    }
+    rmSync(env.PRECEDENT_DATA, { recursive: true, force: true });
   });
 
   it('has three commands: start, ingest, ask', () => {

@@ -55,8 +55,8 @@ class Hammer {
   private readonly done: Hammered;
   /** No further work is begun. */
   private isOver = false;
-  /** Nothing is waited for any more. */
-  private isAbandoned = false;
+  /** Aborted: nothing is waited for any more. */
+  private readonly abandoned = new AbortController();
 
   constructor(
     connection: Connection,
@@ -91,7 +91,7 @@ class Hammer {
     } finally {
       // One lie ends everybody's work.
       this.isOver = true;
-      this.isAbandoned = true;
+      this.abandoned.abort();
       clearTimeout(timer);
     }
     if (interruption.aborted)
@@ -131,7 +131,7 @@ class Hammer {
         expected: `a position after ${before.position}`,
         found: `position ${receipt.position ?? 'none'}`,
       });
-    const { job, why } = await followJob(this.api, receipt, () => undefined);
+    const { job, why } = await followJob(this.api, receipt, () => undefined, this.abandoned.signal);
     if (why !== undefined)
       throw new Failure(EXIT.incomplete, {
         error: 'write_unsettled',
@@ -154,7 +154,7 @@ class Hammer {
     let seen = 0;
     while (!this.isOver && !interruption.aborted) {
       const line = anyOf(this.lines.filter((l) => l.acknowledged.length > 0));
-      if (!line) await pause(RETRY_PAUSE);
+      if (!line) await pause(RETRY_PAUSE, this.abandoned.signal);
       else if (Math.random() < 0.5) await this.readPast(line);
       else seen = await this.readPresent(line, seen);
     }
@@ -205,7 +205,7 @@ class Hammer {
   private async watch(): Promise<void> {
     do {
       if (!(await this.settled(() => this.log.look()))) return;
-      await pause(LOOK_PAUSE);
+      await pause(LOOK_PAUSE, this.abandoned.signal);
     } while (!this.isOver && !interruption.aborted);
   }
 
@@ -249,10 +249,10 @@ class Hammer {
       try {
         return await request();
       } catch (error) {
-        const isLate = this.isAbandoned || performance.now() - since > PATIENCE;
+        const isLate = this.abandoned.signal.aborted || performance.now() - since > PATIENCE;
         if (isLate || !isPassing(error)) throw error;
         this.done.retries += 1;
-        await pause(RETRY_PAUSE);
+        await pause(RETRY_PAUSE, this.abandoned.signal);
       }
     }
   }

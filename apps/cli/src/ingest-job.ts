@@ -17,11 +17,15 @@ export interface Followed {
   why?: string;
 }
 
-/** Looks at a job until it is completed, nothing moves any more, the server is gone or the user has had enough. */
+/**
+ * Looks at a job until it is completed, nothing moves any more, the server is gone, the user has had enough, or `abandoned` says that
+ * nobody wants to know.
+ */
 export async function followJob(
   api: Api,
   receipt: IngestReceipt,
   onProgress: (done: number, total: number) => void,
+  abandoned?: AbortSignal,
 ): Promise<Followed> {
   let job = justSubmitted(receipt);
   let wait = FIRST_PAUSE;
@@ -36,9 +40,10 @@ export async function followJob(
       onProgress(doneOf(job), job.records_total);
     }
     if (job.status === 'completed') return { job };
+    if (abandoned?.aborted) return { job, why: 'abandoned' };
     const why = reasonToStop(job, now - seenAt, now - movedAt);
     if (why !== undefined) return { job, why };
-    await pause(wait);
+    await pause(wait, abandoned);
     wait = Math.min(wait * 1.5, LONGEST_PAUSE);
   }
 }

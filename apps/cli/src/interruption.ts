@@ -14,7 +14,8 @@ export function heedInterrupts(): void {
   });
 }
 
-/** Ends early when interrupted. */
-export async function pause(ms: number): Promise<void> {
-  await delay(ms, undefined, { signal: interruption }).catch(() => undefined);
+/** Ends early when interrupted, or when `signal` says so. */
+export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
+  const ended = signal ? AbortSignal.any([interruption, signal]) : interruption;
+  await delay(ms, undefined, { signal: ended }).catch(() => undefined);
 }

@@ -77,6 +77,8 @@ export async function assemble(
   clock: Clock = Date.now,
   tracing?: Tracing,
 ): Promise<Application> {
+  // Refused before anything is opened that would have to be closed.
+  const extractor = modelOf(settings);
   const health = {
     healthy: (): boolean => ledger.store.healthy ?? true,
     lags: (): Promise<Lag[]> => lag.read(),
@@ -185,7 +187,7 @@ export async function assemble(
         ...ledger,
         commands,
         blobs: ledger.store,
-        extractor: modelOf(settings),
+        extractor,
       }),
       ontologyReaction(ledger),
       erasureReaction(ledger),

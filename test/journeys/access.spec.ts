@@ -244,7 +244,7 @@ describe('keys', () => {
       for (const event of batch) expect(event.payload).not.toContain(secret);
   });
 
-  it('expire at their instant, not before', async () => {
+  it('X-11: expire at their instant, not before', async () => {
     const start = now;
     const { body } = await post('credentials', { expires_at: '2026-03-02' });
     expect(body).toMatchObject({ state: 'valid', expires_at: '2026-03-02T00:00:00.000Z' });

@@ -111,7 +111,7 @@ describe('real MCP clients on the real server', () => {
   }, 60_000);
   afterAll(() => server.stop());
 
-  it('2026-07-28 over HTTP', async () => {
+  it('X-2, X-3: 2026-07-28 over HTTP, results and refusals alike', async () => {
     const client = await connectModern(`${server.url}/mcp`, server.key);
     await journey(client);
     await client.close();

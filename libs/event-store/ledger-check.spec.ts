@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { createHash } from 'node:crypto';
 import { sha256 } from '#kernel/json.js';
 import { newEvent } from './conformance-support.js';
+import { LIMITS } from './event-store.js';
 import { headerText } from './header.js';
 import { checkLedger, LedgerDamage, MARK_EVENTS } from './ledger-check.js';
 import type {
@@ -219,6 +220,21 @@ describe('checkLedger', () => {
       .with(405, { ...b, position: a.position })
       .with(495, { ...a, position: b.position });
     expect(await finding(check(swapped, { heads }))).toMatchObject({ at: 'position 406' });
+  });
+
+  it('P4: of streams with long names fewer are remembered, and the index is asked sooner', async () => {
+    const events = Array.from({ length: 26_000 }, (_, i) =>
+      stored(i + 1, `${i}-`.padEnd(LIMITS.streamName, 'x'), 0),
+    );
+    const source = sourceOf(events);
+    let asked = 0;
+    const locate: LedgerSource['locate'] = (stream, revision) => {
+      asked += 1;
+      return source.locate(stream, revision);
+    };
+    await checkLedger({ ...source, locate }, { contiguous: true });
+    // Two halves of 5 million characters were seen by then.
+    expect(asked).toBe(26_000 - 2 * 12_500);
   });
 
   it('ends when it is told to', async () => {

@@ -97,7 +97,9 @@ export interface CheckOptions {
   onEvent?: (event: StoredEvent, facts: HeaderFacts) => void | Promise<void>;
 }
 
-const HEADS = 100_000;
+const HEADS = 250_000;
+/** Of the names of those streams; long ones are fewer. */
+const CHARACTERS = 10_000_000;
 
 /**
  * Proves a ledger from its own bytes: every payload and blob has the hash that is written of it, positions rise (without gaps where
@@ -133,15 +135,11 @@ function checkBlob({ hash, bytes }: StoredBlob): void {
     throw new LedgerDamage({ at: `blob ${hash}`, what: 'SHA-256', expected: hash, found });
 }
 
+/** The digest last: the others say more. */
+const COVERED = ['events', 'last_position', 'last_recorded_at', 'blobs', 'headers_sha256'] as const;
+
 function assertSame(expected: Coverage, found: Coverage): void {
-  // The digest last: the others say more.
-  for (const what of [
-    'events',
-    'last_position',
-    'last_recorded_at',
-    'blobs',
-    'headers_sha256',
-  ] as const)
+  for (const what of COVERED)
     if (expected[what] !== found[what])
       throw new LedgerDamage({
         at: `the ledger as a whole`,
@@ -160,6 +158,7 @@ class LogCheck {
   /** Revisions of the streams seen last, in two halves: dropping the older one at once is cheap, dropping the oldest entry of a map is not. */
   #heads = new Map<string, number>();
   #olderHeads = new Map<string, number>();
+  #characters = 0;
   #forgotten = false;
 
   constructor(
@@ -234,11 +233,14 @@ class LogCheck {
   }
 
   #remember(stream: string, revision: number): void {
-    this.#heads.set(stream, revision);
-    if (this.#heads.size < (this.options.heads ?? HEADS) / 2) return;
+    const known = this.#heads.size;
+    const { size } = this.#heads.set(stream, revision);
+    if (size > known) this.#characters += stream.length;
+    if (size < (this.options.heads ?? HEADS) / 2 && this.#characters < CHARACTERS / 2) return;
     this.#forgotten ||= this.#olderHeads.size > 0;
     this.#olderHeads = this.#heads;
     this.#heads = new Map();
+    this.#characters = 0;
   }
 
   /** The stream was seen long ago or never: the index has this event at its revision, and the one before at an earlier position. */
@@ -282,11 +284,8 @@ function headerOf(event: StoredEvent): HeaderFacts {
   if (unreadable) throw wrong(event, unreadable, 'UTF-8', 'bytes that are none');
   const facts = factsOf(header);
   if (facts) return facts;
-  throw wrong(event, 'header', 'the members of a header as JSON', JSON.stringify(clipped(header)));
-}
-
-function clipped(text: string): string {
-  return text.length > 80 ? `${text.slice(0, 80)}…` : text;
+  const shown = header.length > 80 ? `${header.slice(0, 80)}…` : header;
+  throw wrong(event, 'header', 'the members of a header as JSON', JSON.stringify(shown));
 }
 
 function checkContent(event: StoredEvent, header: HeaderFacts): void {

@@ -20,13 +20,10 @@ export const EMPTY_ROOT: Hash = sha256('');
 
 /** Leaf hash of RFC 6962: SHA-256(0x00 || record). Text is taken as UTF-8. */
 export function leafHash(record: string | Uint8Array): Hash {
-  const bytes =
-    typeof record === 'string'
-      ? Buffer.allocUnsafe(1 + Buffer.byteLength(record))
-      : Buffer.allocUnsafe(1 + record.length);
+  if (typeof record === 'string') return sha256(`\0${record}`);
+  const bytes = Buffer.allocUnsafe(1 + record.length);
   bytes[0] = 0;
-  if (typeof record === 'string') bytes.write(record, 1);
-  else bytes.set(record, 1);
+  bytes.set(record, 1);
   return sha256(bytes);
 }
 

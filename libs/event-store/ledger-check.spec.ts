@@ -166,6 +166,18 @@ describe('checkLedger', () => {
     expect(await finding(check(events))).toMatchObject(expected);
   });
 
+  it('P4: names the position of a sealed text that was moved to another event, its hash made anew', async () => {
+    const token = `sealed:1:main:k_0:${'0'.repeat(8)}:statement:iv:text`;
+    const event = newEvent({ payload: `{"statement":"${token}"}` });
+    const header = headerText(event, 's-0', 0, at(1));
+    const moved = { position: 1, stream: 's-0', revision: 0, header, payload: event.payload };
+    expect(await finding(check([moved]))).toMatchObject({
+      at: 'position 1',
+      what: 'place of a sealed text',
+      found: `main:${'0'.repeat(8)}`,
+    });
+  });
+
   it('P4: names a blob of other bytes', async () => {
     const bytes = new TextEncoder().encode('text');
     const source = sourceOf([], [{ hash: sha256('tex'), bytes }]);

@@ -1,4 +1,5 @@
 import { sha256 } from '#kernel/json.js';
+import { foreignToken } from '#kernel/sealing.js';
 import type { Position } from './event-store.js';
 import { factsOf, type HeaderFacts } from './header-facts.js';
 import { HeadersDigest } from './headers-digest.js';
@@ -97,9 +98,8 @@ export interface CheckOptions {
   onEvent?: (event: StoredEvent, facts: HeaderFacts) => void | Promise<void>;
 }
 
-const HEADS = 250_000;
-/** Of the names of those streams; long ones are fewer. */
-const CHARACTERS = 10_000_000;
+/** Heads of streams, and characters of their names: of long ones fewer. */
+const REMEMBERED = { heads: 250_000, characters: 10_000_000 };
 
 /**
  * Proves a ledger from its own bytes: every payload and blob has the hash that is written of it, positions rise (without gaps where
@@ -233,10 +233,10 @@ class LogCheck {
   }
 
   #remember(stream: string, revision: number): void {
-    const known = this.#heads.size;
+    if (!this.#heads.has(stream)) this.#characters += stream.length;
     const { size } = this.#heads.set(stream, revision);
-    if (size > known) this.#characters += stream.length;
-    if (size < (this.options.heads ?? HEADS) / 2 && this.#characters < CHARACTERS / 2) return;
+    const { heads = REMEMBERED.heads } = this.options;
+    if (size < heads / 2 && this.#characters < REMEMBERED.characters / 2) return;
     this.#forgotten ||= this.#olderHeads.size > 0;
     this.#olderHeads = this.#heads;
     this.#heads = new Map();
@@ -289,11 +289,12 @@ function headerOf(event: StoredEvent): HeaderFacts {
 }
 
 function checkContent(event: StoredEvent, header: HeaderFacts): void {
-  const hash = sha256(event.payload);
-  if (hash !== header.payload_sha256)
-    throw wrong(event, 'payload_sha256', header.payload_sha256, hash);
-  if (event.stream !== header.stream)
-    throw wrong(event, 'stream in the index', header.stream, event.stream);
-  if (event.revision !== header.revision)
-    throw wrong(event, 'revision in the index', String(header.revision), String(event.revision));
+  const { payload_sha256: hash, stream, revision, workspace, id } = header;
+  const found = sha256(event.payload);
+  if (found !== hash) throw wrong(event, 'payload_sha256', hash, found);
+  if (event.stream !== stream) throw wrong(event, 'stream in the index', stream, event.stream);
+  if (event.revision !== revision)
+    throw wrong(event, 'revision in the index', String(revision), String(event.revision));
+  const from = foreignToken(event.payload, header);
+  if (from) throw wrong(event, 'place of a sealed text', `${workspace}:${id}`, from);
 }

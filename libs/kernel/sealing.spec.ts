@@ -6,6 +6,7 @@ import { canonicalJson, MAX_DEPTH, sha256, type Json } from './json.js';
 import { Refusal } from './refusal.js';
 import {
   ERASED,
+  foreignToken,
   keysNamed,
   openedText,
   Opener,
@@ -107,6 +108,15 @@ describe('a sealed event', () => {
     const remark = sealedPayload({ keys: [s1], reason: 'asked for' }, fields, place, gone);
     expect(open(remark, gone)).toEqual({ keys: [s1], reason: 'asked for' });
     expect(remark).toContain(ada);
+  });
+
+  it('P4: a token that was moved to another event or workspace is told without keys', () => {
+    expect(foreignToken(payload, place)).toBeUndefined();
+    expect(foreignToken(payload, { ...place, id: 'e-2' })).toBe('w:e-1');
+    expect(foreignToken(payload, { ...place, workspace: 'v' })).toBe('w:e-1');
+    const { said } = JSON.parse(payload) as typeof event;
+    const quoted = canonicalJson({ topic: `"${said}"` });
+    expect(foreignToken(quoted, { ...place, id: 'e-2' })).toBeUndefined();
   });
 
   it('any change of a token hides it: nothing else is ever shown', () => {

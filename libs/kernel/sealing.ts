@@ -147,6 +147,25 @@ function assertNoFurtherTokens(payload: string, tokens: number): void {
     throw invalid('', `holds a text that begins with ${MARK}, which is reserved`, 'rephrase it');
 }
 
+/**
+ * Where the first token of a payload belongs that was sealed for another event, as `<workspace>:<event id>`. Moved, it would be opened
+ * for whoever may read the event in which it stands: what a token says of its place is authenticated, and only this compares it with
+ * where it is. Needs no key.
+ */
+export function foreignToken(
+  payload: string,
+  { workspace, id }: { workspace: string; id: string },
+): string | undefined {
+  for (let at = payload.indexOf(QUOTED_MARK); at >= 0; at = payload.indexOf(QUOTED_MARK, at + 1)) {
+    // Inside of a string that merely quotes one.
+    if (payload.charCodeAt(at - 1) === BACKSLASH) continue;
+    const parts = payload.slice(at + 1, payload.indexOf('"', at + 1)).split(':');
+    const [, , from, , of] = parts;
+    if (parts.length === PARTS && (from !== workspace || of !== id)) return `${from}:${of}`;
+  }
+  return undefined;
+}
+
 interface Opened {
   /** JSON text. */
   json: string;

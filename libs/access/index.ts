@@ -1,4 +1,4 @@
-export { API_KEY_FORM, apiKeyFrom, parseApiKey, pepperOf, type Pepper } from './domain/api-key.js';
+export { API_KEY_FORM, parseApiKey, pepperOf, type Pepper } from './domain/api-key.js';
 export { assertAdministers, assertFullKey, requires } from './domain/authority.js';
 export { organisationCodec } from './domain/organisation.events.js';
 export { callerOfIdentity, isLinked, workspacesOfIdentity } from './projections/callers.js';
@@ -10,7 +10,5 @@ export {
   ownership,
   principalStanding,
   workspaceView,
-  type MemberView,
   type PrincipalStanding,
-  type WorkspaceView,
 } from './projections/views.js';

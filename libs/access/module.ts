@@ -60,7 +60,6 @@ export {
   IssueCredential,
   LinkIdentity,
   RegisterPrincipal,
-  RevokeCredential,
 } from './messages.js';
 export { SpendRequestState } from './messages-request-state.js';
 export { LastUsed } from './projections/last-used.js';

@@ -95,7 +95,11 @@ export class DecisionView extends Erasable {
 
 export class ConflictSummary {
   @IsText() id!: string;
-  @IsArray() @IsText({}, { each: true }) claims!: string[];
+  @Doc('The last one brought it about.') @IsArray() @IsText({}, { each: true }) claims!: string[];
+  @Doc('How many claims it has, where not all are shown: see find_conflicts.')
+  @IsOptional()
+  @IsInt()
+  claims_total?: number;
   @IsArray() @IsText({}, { each: true }) would_be_resolved_by!: string[];
 }
 
@@ -174,8 +178,14 @@ export class Answer {
   @Doc('More history than shown: see get_decision_history.')
   @IsBoolean()
   history_truncated!: boolean;
+  @Doc('Open ones, in the order in which they opened.')
   @ListOf(() => ConflictSummary)
   conflicts!: ConflictSummary[];
+
+  @Doc('At least so many are open, where not all are shown: see find_conflicts.')
+  @IsOptional()
+  @IsInt()
+  conflicts_total?: number;
   @ListOf(() => Evidence) evidence!: Evidence[];
   @ListOf(() => SourceRef) sources!: SourceRef[];
   @Doc('Topics nearest to the words asked, best first: suggestions, never an answer.')

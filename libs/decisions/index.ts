@@ -12,7 +12,7 @@ export { contradictions, type Contradiction } from './projections/contradictions
 export { awaitReview, endReview } from './projections/review-queue.js';
 
 // What an auditor asks of read models without a server.
-export { answer, axesOf, oneTopic, type Axes } from './projections/answering.js';
+export { answer, axesOf, oneTopic } from './projections/answering.js';
 export {
   ontologyChanges,
   topicChanges,

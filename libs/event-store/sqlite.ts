@@ -27,7 +27,7 @@ import { SqliteReader } from './sqlite-reader.js';
 import type { FromWriter, ToWriter, Verdict, Wire } from './sqlite-writer.js';
 
 export { lockLedger } from './sqlite-file.js';
-export { openSqliteReader, type ReadOnlyStore, type SqliteReader } from './sqlite-reader.js';
+export { openSqliteReader } from './sqlite-reader.js';
 
 /** Told how many requests shared a commit and how long it took, its fsync included. */
 export type CommitListener = (requests: number, commitMs: number) => void;

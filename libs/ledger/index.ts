@@ -1,8 +1,8 @@
-export { BUNDLE_FILES, BUNDLE_SCHEMA, readManifest } from './audit/bundle.js';
+export { BUNDLE_FILES, readManifest } from './audit/bundle.js';
 export type { BundleManifest } from './audit/bundle.js';
-export { importBundle, type ImportOptions } from './audit/bundle-import.js';
+export { importBundle } from './audit/bundle-import.js';
 export { loadBundle } from './audit/bundle-read.js';
-export { writeBundle, type ExportOptions } from './audit/bundle-write.js';
+export { writeBundle } from './audit/bundle-write.js';
 export { rebuildUpTo } from './audit/rebuild.js';
 export { checkpointCodec, type CheckpointEvent } from './domain/checkpoint.events.js';
 export { verifyRotation } from './signing/key-chain.js';

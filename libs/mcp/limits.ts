@@ -1,5 +1,9 @@
+import { BODY_LIMIT } from '#http/fastify.js';
+
 /** What the MCP door admits and keeps. docs/architecture.md lists them. */
 export const MCP_LIMITS = {
+  /** Bytes of one line over stdio, without its end: a message has the same limit over both transports. */
+  lineBytes: BODY_LIMIT,
   /** Bytes of a read result as JSON in UTF-8. It leaves twice, as text and as structure. */
   resultBytes: 262_144,
   /** Sessions that are kept at once, of all clients and of one principal. */

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { PassThrough } from 'node:stream';
 import { describe, expect, it } from '@jest/globals';
+import { BODY_LIMIT } from '#http/fastify.js';
 import { Refusal } from '#kernel/refusal.js';
 import { fixtureCallers, fixtureEdge, type Defect } from '../../test/support/mcp-fixture.js';
 
@@ -76,6 +77,29 @@ describe('a stdio connection', () => {
     });
     expect(await ask(LIST)).toHaveProperty('result.tools');
     await connection.close();
+  });
+
+  it('refuses a line over the limit that bodies have over HTTP with its number, once, and reads on', async () => {
+    const { stdin, ask, next, connection } = connected();
+    const padded = (bytes: number): string => LIST + ' '.repeat(bytes - LIST.length);
+    expect(await ask(padded(BODY_LIMIT))).toHaveProperty('result.tools');
+    const refused = {
+      id: null,
+      error: {
+        code: -32600,
+        message: expect.stringContaining(String(BODY_LIMIT)),
+        data: { error: 'message_too_large', fix: expect.any(String) },
+      },
+    };
+    expect(await ask(padded(BODY_LIMIT + 1))).toMatchObject(refused);
+    expect(await ask(CALL)).toMatchObject({ id: 2 });
+    // Before the line has ended, and nothing more for the rest of it.
+    stdin.write(padded(BODY_LIMIT + 1));
+    expect(await next()).toMatchObject(refused);
+    stdin.write('x'.repeat(BODY_LIMIT + 1));
+    expect(await ask(`${CALL}\n${CALL}`)).toMatchObject({ id: 2 });
+    stdin.end();
+    await connection.closed;
   });
 
   it('answers what is under way when the input ends, and then ends', async () => {

@@ -8,6 +8,7 @@ import {
 } from '@modelcontextprotocol/server';
 import { serveStdio as serve } from '@modelcontextprotocol/server/stdio';
 import type { Caller } from '#kernel/context.js';
+import { noteRefusal } from '#kernel/notices.js';
 import { Refusal } from '#kernel/refusal.js';
 import { refusalBody } from './answer.js';
 import {
@@ -29,7 +30,6 @@ export interface StdioConnection {
   readonly closed: Promise<void>;
 }
 
-const MAX_LINE = 10 * 1024 * 1024;
 const LINGER_MS = 10_000;
 
 export function serveStdio(
@@ -46,7 +46,8 @@ export function serveStdio(
 }
 
 /**
- * One JSON-RPC message a line. Bytes are read as strictly as over HTTP and the credential is checked at every message.
+ * One JSON-RPC message a line. Bytes are read as strictly as over HTTP and the credential is checked at every message. A line over the
+ * limit is refused as soon as it is, and skipped up to its end.
  * At the end of input the requests that are under way are still answered.
  */
 class Lines implements Transport {
@@ -60,6 +61,7 @@ class Lines implements Transport {
   #ended = false;
   #caller: Caller | undefined;
   #parts: Buffer[] = [];
+  /** Of the line so far, also of what was skipped of it. */
   #size = 0;
   /** Lines are taken strictly one after the other. */
   #last: Promise<void> = Promise.resolve();
@@ -109,16 +111,28 @@ class Lines implements Transport {
   readonly #onData = (chunk: Buffer): void => {
     let rest = chunk;
     for (let at = rest.indexOf(10); at >= 0; at = rest.indexOf(10)) {
-      const line = Buffer.concat([...this.#parts, rest.subarray(0, at)]);
+      this.#add(rest.subarray(0, at));
+      rest = rest.subarray(at + 1);
+      const line = Buffer.concat(this.#parts);
       this.#parts = [];
       this.#size = 0;
-      rest = rest.subarray(at + 1);
-      this.#last = this.#last.then(() => this.#receive(line)).catch(this.#onBroken);
+      this.#next(() => this.#receive(line));
     }
-    if (rest.length > 0) this.#parts.push(rest);
-    this.#size += rest.length;
-    if (this.#size > MAX_LINE) this.#onBroken();
+    if (rest.length > 0) this.#add(rest);
   };
+
+  #add(part: Buffer): void {
+    const { lineBytes } = this.served.limits;
+    const before = this.#size;
+    this.#size += part.length;
+    if (this.#size <= lineBytes) return void this.#parts.push(part);
+    this.#parts = [];
+    if (before <= lineBytes) this.#next(() => this.#write(tooLong(lineBytes)));
+  }
+
+  #next(step: () => Promise<void>): void {
+    this.#last = this.#last.then(step).catch(this.#onBroken);
+  }
 
   readonly #onBroken = (): void => void this.close();
 
@@ -187,4 +201,14 @@ class Lines implements Transport {
       this.stdout.once('close', resolve);
     });
   }
+}
+
+/** Whose request it was stands in what was not read. */
+function tooLong(max: number): string {
+  const refusal = new Refusal('too_large', 'message_too_large', `a line has ${max} bytes at most`, {
+    issues: [{ path: '', problem: `is a line of more than ${max} bytes` }],
+    fix: 'send less at once',
+  });
+  noteRefusal('mcp', refusal.error);
+  return errorJson(null, INVALID_REQUEST, `Invalid Request: ${refusal.message}`, refusal.body());
 }

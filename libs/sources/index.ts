@@ -1,7 +1,6 @@
-export { QUOTE_MAX, verifyQuote, type VerifiedQuote } from './domain/quote.js';
+export { QUOTE_MAX, verifyQuote } from './domain/quote.js';
 export { sourceCodec } from './domain/source.events.js';
-export { subjectCodec } from './domain/subject.events.js';
-export { sourceId, type SourceDetails } from './domain/source.js';
+export { sourceId } from './domain/source.js';
 export {
   sourceCount,
   sourceRecorded,
@@ -12,5 +11,5 @@ export {
 } from './projections/sources.js';
 export { subjectChange, subjectStreamsOf, type SubjectChange } from './projections/changes.js';
 export { followErasures } from './reactions/erasure.js';
-export { erasedOf, type Erased } from './projections/subject-queries.js';
+export { erasedOf } from './projections/subject-queries.js';
 export { subjects } from './projections/subjects.js';

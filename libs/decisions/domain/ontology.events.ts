@@ -130,7 +130,6 @@ const vocabulary = {
 } as const;
 
 export const ontologyCodec = codec(vocabulary);
-export type OntologyVocabulary = typeof vocabulary;
 export type OntologyEvent = EventOf<typeof vocabulary>;
 export type Succession = Static<typeof succession>;
 export type OntologyTopic = Static<typeof topic>;

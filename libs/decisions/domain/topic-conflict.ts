@@ -89,21 +89,25 @@ function conflictBetween(
   };
 }
 
-/** QO-14: what would settle a conflict, from its kind and from who may decide. `authority`: in words, such as "an admin or owner". */
+/**
+ * QO-14: what would settle a conflict, from its kind and from who may decide. `authority`: in words, such as "an admin or owner".
+ * `more`: how many claims it has beside these.
+ */
 export function neededFor(
   kind: ConflictKind,
   claims: readonly { id: string; dated: boolean }[],
   authority?: string,
+  more = 0,
 ): string[] {
-  const ids = claims.map((c) => c.id);
+  const ids = claims.map((c) => c.id).join(', ') + (more > 0 ? ` and ${more} more` : '');
   const by = authority === undefined ? '' : ` by ${authority}`;
   return [
     ...claims
       .filter((c) => !c.dated)
       .map((c) => `a dated source that says from when ${c.id} applies`),
     kind === 'same_scope'
-      ? `an approval${by} that names which of ${ids.join(', ')} supersedes the others`
-      : `a source that states which scope prevails where those of ${ids.join(', ')} overlap, and an approval${by} that rests on it`,
+      ? `an approval${by} that names which of ${ids} supersedes the others`
+      : `a source that states which scope prevails where those of ${ids} overlap, and an approval${by} that rests on it`,
   ];
 }
 

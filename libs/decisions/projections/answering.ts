@@ -4,16 +4,23 @@ import { isoMs, whenMs } from '#kernel/time.js';
 import type { Reads } from '#projections/read-database.js';
 import type { Answer, ReadAxes, ResolveInput } from '../contract.js';
 import { declaredNear } from '../domain/declared-near.js';
-import { evidenceOf, type Known } from '../domain/claim-view.js';
+import { evidenceOf, type ClaimView, type ConflictView, type Known } from '../domain/claim-view.js';
 import { resolve, type State } from '../domain/resolver.js';
 import { HISTORY_MAX, topicAsOf } from './claim-queries.js';
-import { conflictsFor } from './conflict-queries.js';
+import { CONFLICTS_MAX, conflictsFor } from './conflict-queries.js';
 import { wholeAppends } from './knowledge.js';
 import { ontologyAt, type OntologyView } from './ontology-queries.js';
 import type { Found } from './search-engine.js';
 import { namesakes, NOTHING_FOUND, suggestions } from './suggestions.js';
 import { topicsNamed, type TopicName } from './topics.js';
-import { Sources, authorityOf, conflictSummary, decisionView, type NameOf } from './views.js';
+import {
+  NamedClaims,
+  Sources,
+  authorityOf,
+  conflictSummary,
+  decisionView,
+  type NameOf,
+} from './views.js';
 
 const LABELS: Readonly<Record<State, string>> = {
   verified: 'Current',
@@ -192,6 +199,9 @@ function resolved(
     ...(decision ? [decision] : []),
     ...(decision || state === 'contested' ? alternatives.slice(0, ALTERNATIVES_MAX) : []),
   ];
+  const open = resolution.conflicts;
+  const claims = new NamedClaims(reads, workspace, at.claims);
+  const authority = axes.authority(topic.topic);
   const evidence = shown.flatMap((claim) => evidenceOf(claim, known)).filter(sources.verifies);
   return {
     state,
@@ -203,13 +213,25 @@ function resolved(
       .map((claim) => decisionView(claim, known, nameOf)),
     history: history.slice(0, HISTORY_MAX).map((claim) => decisionView(claim, known, nameOf)),
     history_truncated: history.length > HISTORY_MAX,
-    conflicts: resolution.conflicts.map((c) =>
-      conflictSummary(reads, workspace, c, axes.authority(topic.topic)),
-    ),
+    conflicts: conflictsShown(open, shown).map((c) => conflictSummary(claims, c, authority)),
+    ...(open.length > CONFLICTS_MAX ? { conflicts_total: open.length } : {}),
     evidence,
     sources: sources.refs(evidence),
     candidate_topics: [],
     candidate_excerpts: [],
     topic: { topic: topic.topic, name: topic.name },
   };
+}
+
+/** In the order in which they opened. Where they are too many, those of the decisions that are shown, then the latest. */
+function conflictsShown(
+  open: readonly ConflictView[],
+  shown: readonly ClaimView[],
+): readonly ConflictView[] {
+  if (open.length <= CONFLICTS_MAX) return open;
+  const ids = new Set(shown.map((claim) => claim.decision_id));
+  const isOfShown = (c: ConflictView): boolean => c.claims.some((id) => ids.has(id));
+  const ranked = [...open.filter((c) => !isOfShown(c)), ...open.filter(isOfShown)];
+  const most = new Set(ranked.slice(-CONFLICTS_MAX));
+  return open.filter((c) => most.has(c));
 }

@@ -56,6 +56,7 @@ const MOMENTS = [
 
 it('answers rest on index ranges of one topic, never on a scan or a sort of it', () => {
   const plans = new Plans();
+  db.exec(`INSERT INTO conflict_claim VALUES ('w', 't', 'c', 'c.c1')`);
   for (const known of MOMENTS) {
     wholeAppends(plans, 'w', known);
     knownPosition(plans, 'w', known);
@@ -66,6 +67,7 @@ it('answers rest on index ranges of one topic, never on a scan or a sort of it',
     /FROM (?:claim|conflict|timeline|json_each)/.test(sql),
   );
   expect(own.length).toBeGreaterThan(10);
+  expect(own.filter(([sql]) => sql.includes('JOIN conflict'))).toHaveLength(2);
   for (const [sql, plan] of own) {
     expect([sql, plan]).not.toEqual([
       sql,

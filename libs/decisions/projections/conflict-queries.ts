@@ -4,8 +4,10 @@ import type { ConflictView, Known } from '../domain/claim-view.js';
 import { claims as claimModel } from './claims.js';
 import { linesOf } from './topics.js';
 
-/** How many conflicts beside those of the decisions in force are looked at for an answer. */
-const LOOKED_AT = 50;
+/** How many conflicts an answer shows. */
+export const CONFLICTS_MAX = 50;
+/** How many beside those of the decisions in force are looked at for an answer: enough to know that not all are shown. */
+const LOOKED_AT = CONFLICTS_MAX + 1;
 
 /** Conflicts that name one of these claims, and of the topic's others the open ones and the latest. */
 export function conflictsFor(
@@ -27,14 +29,24 @@ function conflictsOfLine(
   claims: readonly string[],
 ): ConflictView[] {
   if (!hasConflicts(reads, workspace)) return [];
-  const named = reads.all(
-    `SELECT c.body FROM json_each(?) n
-       CROSS JOIN conflict_claim k ON k.workspace = ? AND k.topic = ? AND k.claim = n.value
-       JOIN conflict c ON c.workspace = k.workspace AND c.topic = k.topic AND c.id = k.conflict`,
+  // Rivals share their conflicts: the ids first, then each conflict once.
+  const ids = reads.all(
+    `SELECT k.conflict FROM json_each(?) n
+       CROSS JOIN conflict_claim k ON k.workspace = ? AND k.topic = ? AND k.claim = n.value`,
     JSON.stringify(claims),
     workspace,
     topic,
   );
+  const named =
+    ids.length === 0
+      ? []
+      : reads.all(
+          `SELECT c.body FROM json_each(?) n
+             CROSS JOIN conflict c ON c.workspace = ? AND c.topic = ? AND c.id = n.value`,
+          JSON.stringify([...new Set(ids.map((row) => row['conflict'] as string))]),
+          workspace,
+          topic,
+        );
   const recent = (status: string): ReturnType<Reads['all']> =>
     reads.all(
       `SELECT body FROM conflict WHERE workspace = ? AND topic = ? ${status} ORDER BY position DESC, id DESC LIMIT ${LOOKED_AT}`,

@@ -121,28 +121,50 @@ export class Sources {
   }
 }
 
+/** The claims of one workspace that an answer names, each looked up once; not at all what was `read` for it. */
+export class NamedClaims {
+  private readonly found: Map<string, ClaimView | undefined>;
+
+  constructor(
+    private readonly reads: Reads,
+    private readonly workspace: string,
+    read: readonly ClaimView[],
+  ) {
+    this.found = new Map(read.map((claim) => [claim.decision_id, claim]));
+  }
+
+  view(topic: string, id: string): ClaimView | undefined {
+    if (!this.found.has(id)) this.found.set(id, claimById(this.reads, this.workspace, topic, id));
+    return this.found.get(id);
+  }
+}
+
+/** Claims of a conflict that an answer names one by one: as many rivals as a topic has may be in each of its conflicts. */
+const CLAIMS_MAX = 5;
+
+/** The last claim is the one that brought the conflict about: it is always shown. */
 export function conflictSummary(
-  reads: Reads,
-  workspace: string,
-  conflict: ConflictView,
+  claims: NamedClaims,
+  { conflict_id, topic, kind, claims: all }: ConflictView,
   authority: string,
 ): ConflictSummary {
+  const named = all.length > CLAIMS_MAX ? [...all.slice(0, CLAIMS_MAX - 1), ...all.slice(-1)] : all;
+  const more = all.length - named.length;
+  const views = named.map((id) => claims.view(topic, id));
   return {
-    id: conflict.conflict_id,
-    claims: conflict.claims,
-    would_be_resolved_by: needed(
-      conflict,
-      conflict.claims.map((id) => claimById(reads, workspace, conflict.topic, id)),
-      authority,
-    ),
+    id: conflict_id,
+    claims: named,
+    ...(more > 0 ? { claims_total: all.length } : {}),
+    would_be_resolved_by: needed({ kind }, views, authority, more),
   };
 }
 
-/** QO-14: what would settle it, in the words of its kind and of who may decide now. */
+/** QO-14: what would settle it, in the words of its kind and of who may decide now. `more`: claims of it beside these. */
 export function needed(
-  conflict: ConflictView,
+  conflict: Pick<ConflictView, 'kind'>,
   claims: readonly (ClaimView | undefined)[],
   authority: string,
+  more = 0,
 ): string[] {
   return neededFor(
     conflict.kind as ConflictKind,
@@ -150,6 +172,7 @@ export function needed(
       .filter((c) => c !== undefined)
       .map((c) => ({ id: c.decision_id, dated: c.effective_from !== undefined })),
     authority,
+    more,
   );
 }
 

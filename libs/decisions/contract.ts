@@ -75,6 +75,18 @@ export class Approver {
 }
 
 /** A decision as answers show it. Dates of validity are as they were written. */
+export const RELATIONS = [
+  'amends',
+  'amended_by',
+  'partially_supersedes',
+  'partially_superseded_by',
+] as const;
+
+export class Related {
+  @IsIn(RELATIONS) kind!: (typeof RELATIONS)[number];
+  @IsText() decision_id!: string;
+}
+
 export class DecisionView extends Erasable {
   @IsText() id!: string;
   @Doc('Revision of the topic at which it was approved.') @IsInt() revision!: number;
@@ -91,6 +103,12 @@ export class DecisionView extends Erasable {
   @IsOptional() @IsText() superseded_by?: string;
   @Doc('Until when it held, where it no longer does.') @IsOptional() @IsWhen() ended_at?: string;
   @IsOptional() @IsText({ max: 8_000 }) end_reason?: string;
+  @Doc(
+    'Decisions that it amends or replaces in part, or that do so to it, as their sources say. It stays in force.',
+  )
+  @IsOptional()
+  @ListOf(() => Related)
+  relations?: Related[];
 }
 
 export class ConflictSummary {

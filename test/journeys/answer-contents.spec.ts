@@ -10,10 +10,12 @@ interface Decision {
   effective_from?: string;
   approved_by: { principal: string; at: string }[];
   approved_at: string;
+  relations?: { kind: string; decision_id: string }[];
 }
 interface Answer {
   state: string;
   label: string;
+  reason: string;
   topic?: { topic: string };
   decision?: Decision;
   alternatives: Decision[];
@@ -47,7 +49,7 @@ const ask = (question: string, more: Record<string, unknown> = {}): Promise<Answ
 /** Ingests approved records, each quoting itself from one text; the ids of their decisions. */
 async function decide(title: string, ...records: Record<string, unknown>[]): Promise<string[]> {
   const text = `${title}\n${records.map(({ statement }) => `It was decided: ${String(statement)}`).join('\n')}`;
-  const { job_id } = await call<{ job_id: string }>('ingest', {
+  const job = await settled({
     source: { title, type: 'meeting_notes', text },
     records: records.map((record) => ({
       status: 'approved',
@@ -55,17 +57,21 @@ async function decide(title: string, ...records: Record<string, unknown>[]): Pro
       ...record,
     })),
   });
+  expect(job.records.map(({ outcome }) => outcome)).toEqual(records.map(() => 'stored'));
+  return job.records.map(({ decision_id }) => decision_id);
+}
+
+interface Job {
+  status: string;
+  records: { outcome: string; decision_id: string }[];
+}
+
+async function settled(input: Record<string, unknown>): Promise<Job> {
+  const { job_id } = await call<{ job_id: string }>('ingest', input);
   for (;;) {
-    const job = await call<{
-      status: string;
-      records: { outcome: string; decision_id: string }[];
-    }>('get_ingestion_status', { job_id });
-    if (job.status !== 'completed') {
-      await new Promise((resolve) => setTimeout(resolve, 20));
-      continue;
-    }
-    expect(job.records.map(({ outcome }) => outcome)).toEqual(records.map(() => 'stored'));
-    return job.records.map(({ decision_id }) => decision_id);
+    const job = await call<Job>('get_ingestion_status', { job_id });
+    if (job.status === 'completed') return job;
+    await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }
 
@@ -200,5 +206,58 @@ describe('what an answer contains, asked by an agent', () => {
     expect((await page({ cursor: '999999' })).empty_reason).toBe(
       'The timeline ends before this cursor.',
     );
+  });
+
+  it('QO-23: what amends a decision or replaces a part of it is told from both sides, and retires nothing', async () => {
+    const adr = (n: number, name: string, status: string) => ({
+      path: `adr/000${n}-${name.toLowerCase()}.md`,
+      text: `# ${n}. ${name}\n\nDate: 2020-01-0${n}\n\n## Status\n\n${status}\n\n## Context\n\nWe need it.\n\n## Decision\n\nWe use ${name}.\n\n## Consequences\n\nNone.\n`,
+    });
+    await settled({
+      collection: 'parts',
+      documents: [
+        adr(1, 'Oracle', 'Accepted\n\nSuperseded in part by [2. Postgres](0002-postgres.md)'),
+        adr(2, 'Postgres', 'Accepted\n\nPartially supersedes [1. Oracle](0001-oracle.md)'),
+        adr(3, 'Redis', 'Accepted\n\nAmends [2. Postgres](0002-postgres.md)'),
+      ],
+    });
+    const [oracle, postgres, redis] = [
+      await ask('Oracle'),
+      await ask('Postgres'),
+      await ask('Redis'),
+    ];
+    const [first, second, third] = [oracle, postgres, redis].map(({ decision }) => decision?.id);
+    expect([oracle, postgres, redis].map(({ state }) => state)).toEqual(Array(3).fill('verified'));
+    expect(oracle.decision?.relations).toEqual([
+      { kind: 'partially_superseded_by', decision_id: second },
+    ]);
+    expect(oracle.reason).toContain(`It is replaced in part by ${String(second)}.`);
+    expect(postgres.decision?.relations).toEqual([
+      { kind: 'partially_supersedes', decision_id: first },
+      { kind: 'amended_by', decision_id: third },
+    ]);
+    expect(postgres.reason).toContain(`It is amended by ${String(third)}.`);
+    expect(redis.decision?.relations).toEqual([{ kind: 'amends', decision_id: second }]);
+    const history = await call<{ heads: Decision[] }>('get_decision_history', { topic: 'Oracle' });
+    expect(history.heads[0]?.relations).toEqual(oracle.decision?.relations);
+    const before = await ask('Oracle', { known_at: '1' });
+    expect(before.decision).toBeUndefined();
+  });
+
+  it('O-18: a decision that has run out is history, with the day on which it did', async () => {
+    await decide('Offer', {
+      topic: 'discount',
+      statement: 'The discount is 5 percent.',
+      effective_from: '2025-01-01',
+      effective_to: '2025-07-01',
+    });
+    const answer = await ask('discount');
+    expect(answer).toMatchObject({
+      state: 'insufficient_evidence',
+      history: [{ state: 'approved', ended_at: '2025-07-01T00:00:00.000Z' }],
+    });
+    const then = await ask('discount', { as_of: '2025-06-30' });
+    expect(then.decision).toBeDefined();
+    expect(then.decision).not.toHaveProperty('ended_at');
   });
 });

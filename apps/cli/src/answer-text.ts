@@ -30,11 +30,12 @@ export function answerLines(answer: Reading, asOf: string | undefined, paint: Pa
       'Evidence',
       answer.evidence.map((e) => excerpt(e, answer, paint)),
     ),
-    ...section(
-      paint,
-      'Open conflicts',
-      answer.conflicts.map((c) => conflict(c, answer, paint)),
-    ),
+    ...section(paint, 'Open conflicts', [
+      ...answer.conflicts.map((c) => conflict(c, answer, paint)),
+      ...(answer.conflicts_total === undefined
+        ? []
+        : [[`  … of ${answer.conflicts_total}: precedent conflicts shows all of them`]]),
+    ]),
     ...history(answer, paint),
     ...candidates(answer, paint),
     ...(answer.call_id === undefined ? [] : ['', field(paint, 'call', inline(answer.call_id))]),
@@ -105,6 +106,7 @@ function conflict(conflict: ConflictSummary, answer: Reading, paint: Paint): str
   return [
     `  ${inline(conflict.id)}`,
     ...conflict.claims.map((id) => `    ${statement(id)}`),
+    ...(conflict.claims_total === undefined ? [] : [`    … of ${conflict.claims_total}`]),
     ...conflict.would_be_resolved_by.map((what) => `    would be settled by ${inline(what)}`),
   ];
 }

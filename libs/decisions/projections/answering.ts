@@ -10,17 +10,11 @@ import { HISTORY_MAX, topicAsOf } from './claim-queries.js';
 import { CONFLICTS_MAX, conflictsFor } from './conflict-queries.js';
 import { wholeAppends } from './knowledge.js';
 import { ontologyAt, type OntologyView } from './ontology-queries.js';
+import { relationsTold, shownDecision } from './relations.js';
 import type { Found } from './search-engine.js';
 import { namesakes, NOTHING_FOUND, suggestions } from './suggestions.js';
 import { topicsNamed, type TopicName } from './topics.js';
-import {
-  NamedClaims,
-  Sources,
-  authorityOf,
-  conflictSummary,
-  decisionView,
-  type NameOf,
-} from './views.js';
+import { NamedClaims, Sources, authorityOf, conflictSummary, type NameOf } from './views.js';
 
 const LABELS: Readonly<Record<State, string>> = {
   verified: 'Current',
@@ -177,7 +171,8 @@ function resolved(
   scope: ResolveInput['scope'],
   axes: Axes,
 ): Body {
-  const { asOfMs, known, nameOf } = axes;
+  const { asOfMs, known } = axes;
+  const show = (claim: ClaimView) => shownDecision(reads, workspace, claim, axes);
   const sources = new Sources(reads, workspace);
   const at = topicAsOf(reads, workspace, topic.topic, asOfMs, known);
   const resolution = resolve({
@@ -195,23 +190,22 @@ function resolved(
     verifies: sources.verifies,
   });
   const { state, reason, decision, alternatives, history } = resolution;
+  const chosen = decision && show(decision);
   const shown = [
     ...(decision ? [decision] : []),
     ...(decision || state === 'contested' ? alternatives.slice(0, ALTERNATIVES_MAX) : []),
   ];
   const open = resolution.conflicts;
   const claims = new NamedClaims(reads, workspace, at.claims);
-  const authority = axes.authority(topic.topic);
+  const authority = open.length > 0 ? axes.authority(topic.topic) : '';
   const evidence = shown.flatMap((claim) => evidenceOf(claim, known)).filter(sources.verifies);
   return {
     state,
     label: LABELS[state],
-    reason,
-    ...(decision ? { decision: decisionView(decision, known, nameOf) } : {}),
-    alternatives: alternatives
-      .slice(0, ALTERNATIVES_MAX)
-      .map((claim) => decisionView(claim, known, nameOf)),
-    history: history.slice(0, HISTORY_MAX).map((claim) => decisionView(claim, known, nameOf)),
+    reason: chosen ? `${reason}${relationsTold(chosen)}` : reason,
+    ...(chosen ? { decision: chosen } : {}),
+    alternatives: alternatives.slice(0, ALTERNATIVES_MAX).map(show),
+    history: history.slice(0, HISTORY_MAX).map(show),
     history_truncated: history.length > HISTORY_MAX,
     conflicts: conflictsShown(open, shown).map((c) => conflictSummary(claims, c, authority)),
     ...(open.length > CONFLICTS_MAX ? { conflicts_total: open.length } : {}),

@@ -18,7 +18,7 @@ import { forkOf } from './knowledge.js';
  */
 export const claims = projection(
   'claims',
-  5,
+  6,
   {
     claim: `CREATE TABLE claim (
       workspace TEXT NOT NULL, topic TEXT NOT NULL, id TEXT NOT NULL, line INTEGER NOT NULL,
@@ -31,6 +31,10 @@ export const claims = projection(
       CREATE INDEX claim_before ON claim (line, fork, ended_position) WHERE fork IS NOT NULL;
       CREATE INDEX claim_after ON claim (line, fork, approved_position) WHERE fork IS NOT NULL;
       CREATE INDEX claim_candidate ON claim (line) WHERE state = 'candidate'`,
+    // What `by` says of `claim`, in whatever topic.
+    claim_relation: `CREATE TABLE claim_relation (
+      workspace TEXT NOT NULL, claim TEXT NOT NULL, by TEXT NOT NULL, kind TEXT NOT NULL,
+      PRIMARY KEY (workspace, claim, by, kind)) WITHOUT ROWID`,
     conflict: `CREATE TABLE conflict (
       workspace TEXT NOT NULL, topic TEXT NOT NULL, id TEXT NOT NULL, status TEXT NOT NULL,
       position INTEGER PRIMARY KEY, body TEXT NOT NULL);
@@ -51,6 +55,14 @@ export const claims = projection(
       const { reasons, evidence, relations, keys: _keys, document_key: _key, ...said } = data;
       const view = { ...said, topic: lineOf(meta, data.decision_id), evidence, relations, reasons };
       insert(tables, view, meta);
+      for (const { kind, decision_id: claim } of relations)
+        tables.run(
+          'INSERT OR IGNORE INTO claim_relation VALUES (?, ?, ?, ?)',
+          meta.workspace,
+          claim,
+          data.decision_id,
+          kind,
+        );
       tally(tables, meta, { decisions: 1, candidates: 1 });
     },
     DecisionApproved(tables, data, meta) {

@@ -12,7 +12,7 @@ import { topicCodec } from '../domain/topic.events.js';
 import { axesOf, oneTopic, type Axes } from './answering.js';
 import { claimById } from './claim-queries.js';
 import { homeOf, linesOf, topicsNamed } from './topics.js';
-import { decisionView } from './views.js';
+import { shownDecision } from './relations.js';
 
 /**
  * Approved decisions by the time at which they were decided. `at_ms` reads a date in UTC, since the workspace's zone is not known here:
@@ -103,10 +103,11 @@ export function decisionsMade(
   const found: ClaimView[] = [];
   const done = (next?: Place): Decisions => ({
     decisions: found.map((claim) =>
-      decisionView(
+      shownDecision(
+        reads,
+        workspace,
         { ...claim, topic: homeOf(reads, workspace, claim.topic, axes.known) },
-        axes.known,
-        axes.nameOf,
+        axes,
       ),
     ),
     decided: windowView(window),

@@ -187,6 +187,7 @@ async function pastReactions(dir: string): Promise<void> {
   const reader = openSqliteReader(dir);
   const done = Promise.withResolvers<undefined>();
   const log = {
+    end: () => reader.end(),
     async *follow(after: Position, options: FollowOptions) {
       yield* reader.follow(after, { ...options, live: false });
       done.resolve(undefined);

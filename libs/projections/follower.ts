@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { EventStore, Position, RecordedEvent } from '#event-store/event-store.js';
 import type { Json } from '#kernel/json.js';
+import { NOWHERE, placeOf, type Place } from './place.js';
 import type { Meta, Projection } from './projection.js';
 import { isStorageFailure, type ReadDatabase } from './read-database.js';
 
@@ -19,18 +20,6 @@ interface Read {
   event: RecordedEvent;
   at: Place;
 }
-
-/** Where in the log an event stands: the recorded time that readers see of it, and its append so far. */
-interface Place {
-  /** Writers with clocks of their own may interleave; readers see it never decrease. */
-  recordedAt: string;
-  stream: string;
-  causation: string;
-  revision: number;
-  /** Position of the first event of the append. */
-  first: Position;
-}
-const NOWHERE: Place = { recordedAt: '', stream: '', causation: '', revision: -1, first: 0 };
 
 /** Events in one transaction at most: long enough to be cheap, short enough to hold a shared event loop for milliseconds only. */
 const BATCH = 512;
@@ -270,19 +259,6 @@ export class Follower {
     });
     return standing(0);
   }
-}
-
-function placeOf(event: RecordedEvent, before: Place): Place {
-  const { stream, causation, revision, position, recordedAt } = event;
-  const isNext =
-    stream === before.stream && causation === before.causation && revision === before.revision + 1;
-  return {
-    recordedAt: recordedAt > before.recordedAt ? recordedAt : before.recordedAt,
-    stream,
-    causation,
-    revision,
-    first: isNext ? before.first : position,
-  };
 }
 
 function metaOf(event: RecordedEvent, { recordedAt, first }: Place): Meta {

@@ -1,8 +1,8 @@
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { NO_STREAM, type EventStore } from '#event-store/event-store.js';
+import { NO_STREAM } from '#event-store/event-store.js';
 import { MemoryStore } from '#event-store/memory.js';
 import { words, wordSaid } from '../../test/support/words.js';
 import { Follower } from './follower.js';
@@ -78,9 +78,12 @@ describe('rebuildMissing', () => {
     await rebuild();
     expect(readdirSync(dir)).toEqual([]);
     await say('a');
-    writeFileSync(path, 'as it was');
+    ReadDatabase.openForWriting(path).close();
     await rebuild();
     expect(readdirSync(dir)).toEqual(['read.sqlite']);
+    const db = ReadDatabase.openForReading(path);
+    expect(db.all('SELECT name FROM sqlite_schema')).toEqual([]);
+    db.close();
   });
 
   it('cut short it publishes nothing; the next one begins anew', async () => {
@@ -105,8 +108,9 @@ describe('rebuildMissing', () => {
 
   it('a failing read of the log is told, and nothing is published', async () => {
     await say(...many);
-    const failing: Pick<EventStore, 'follow' | 'end'> = {
+    const failing: Rebuild['store'] = {
       end: () => store.end(),
+      readStream: (stream, from) => store.readStream(stream, from),
       async *follow(after, options) {
         for await (const batch of store.follow(after, options)) {
           yield batch;
@@ -116,6 +120,61 @@ describe('rebuildMissing', () => {
     };
     await expect(rebuild({ store: failing })).rejects.toThrow('the disk is gone');
     expect(existsSync(path)).toBe(false);
+  });
+
+  it.each([
+    ['shorter', ['a']],
+    ['as long, and of other events', ['a', 'x', 'y']],
+    ['longer, and of other events', ['x', 'y', 'z', 'b', 'c']],
+  ])(
+    'P3: read models of a ledger that was put back from a copy are made anew: it is %s',
+    async (_, words) => {
+      await say('a', 'b', 'c');
+      await rebuild();
+      store = new MemoryStore(() => 1_000);
+      await say(...words);
+      const why: string[] = [];
+      await rebuild({ onUnfit: (text) => why.push(text) });
+      expect(why).toEqual(['they have seen events that are not in this ledger']);
+      const db = ReadDatabase.openForReading(path);
+      expect(db.all('SELECT word FROM said ORDER BY position').map((row) => row['word'])).toEqual(
+        words,
+      );
+      db.close();
+    },
+  );
+
+  it('P3: those of a ledger that only went on are kept', async () => {
+    await say('a', 'b');
+    await rebuild();
+    const db = ReadDatabase.openForWriting(path);
+    db.run(`UPDATE said SET word = 'kept' WHERE word = 'a'`);
+    db.close();
+    await say('c');
+    await rebuild({ onUnfit: (text) => expect(text).toBe('nothing') });
+    const kept = ReadDatabase.openForReading(path);
+    expect(kept.get('SELECT word FROM said WHERE position = 1')).toEqual({ word: 'kept' });
+    kept.close();
+  });
+
+  it.each([
+    ['text', () => Buffer.from('no database at all '.repeat(500))],
+    ['cut in half', (whole: Buffer) => whole.subarray(0, whole.length / 2)],
+    [
+      'overwritten',
+      (whole: Buffer) =>
+        Buffer.concat([whole.subarray(0, 100), Buffer.alloc(whole.length - 100, 7)]),
+    ],
+  ])('P6: a file that is %s is set aside and made anew', async (_, damage) => {
+    await say(...many.slice(0, 2_000));
+    await rebuild();
+    const right = digestAt(path);
+    writeFileSync(path, damage(readFileSync(path)));
+    const why: string[] = [];
+    await rebuild({ onUnfit: (text) => why.push(text) });
+    expect(why).toEqual([`they were damaged and are set aside as ${path}.damaged`]);
+    expect(digestAt(path)).toBe(right);
+    expect(existsSync(`${path}.damaged`)).toBe(true);
   });
 
   it('P6: an indigestible event parks its read model, here and again in the follower that goes on', async () => {

@@ -5,7 +5,7 @@ import { Follower, type FollowerStatus } from './follower.js';
 import type { Projection } from './projection.js';
 import type { ProjectorMessage } from './projector.js';
 import { rebuildMissing } from './projector-rebuild.js';
-import { ReadDatabase } from './read-database.js';
+import { isDamaged, ReadDatabase } from './read-database.js';
 
 // Runs inside the projector thread; `projectInThread` starts it and owns it.
 const { ledger, path, list } = workerData as { ledger: string; path: string; list: string };
@@ -16,6 +16,9 @@ const closing = new AbortController();
 function tell(message: ProjectorMessage): void {
   parentPort?.postMessage(message);
 }
+
+const fixFor = (file: string): string =>
+  `stop the server and delete ${file}; the next start makes it anew from the ledger`;
 
 function onProgress(position: number, statuses: FollowerStatus[]): void {
   tell({ kind: 'progress', position, statuses });
@@ -43,10 +46,20 @@ parentPort?.on('message', (message: 'wake' | 'close') => {
 });
 
 try {
-  await rebuildMissing({ store, path, projections, onProgress, signal: closing.signal });
+  await rebuildMissing({
+    store,
+    path,
+    projections,
+    onProgress,
+    onUnfit: (why) => {
+      tell({ kind: 'unfit', why });
+    },
+    signal: closing.signal,
+  });
   if (!closing.signal.aborted) await follow();
 } catch (error) {
-  tell({ kind: 'failed', reason: error instanceof Error ? error.message : String(error) });
+  const reason = error instanceof Error ? error.message : String(error);
+  tell({ kind: 'failed', reason: isDamaged(error) ? `${reason}: ${fixFor(path)}` : reason });
   if (!closing.signal.aborted) await once(closing.signal, 'abort');
 }
 await store.close();

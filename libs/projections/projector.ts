@@ -63,7 +63,11 @@ export async function projectHere(
   store: EventStore,
   path: string,
   projections: readonly Projection[],
-  told: { onCatchUp?: (position: Position) => void; onFailure: (error: Error) => void },
+  told: {
+    onCatchUp?: (position: Position) => void;
+    onFailure: (error: Error) => void;
+    onUnfit?: (why: string) => void;
+  },
 ): Promise<Projector> {
   const progress = new Progress();
   await rebuildMissing({
@@ -71,6 +75,7 @@ export async function projectHere(
     path,
     projections,
     onProgress: (position) => told.onCatchUp?.(position),
+    onUnfit: told.onUnfit,
     signal: new AbortController().signal,
   });
   const db = ReadDatabase.openForWriting(path);
@@ -122,7 +127,8 @@ function coalesced(wake: () => void): { soon: () => void; now: () => void; stop:
 /** Messages from the projector thread. `ready` comes once, when the read models reached the end that the log had at the start. */
 export type ProjectorMessage =
   | { kind: 'progress' | 'ready'; position: Position; statuses: FollowerStatus[] }
-  | { kind: 'failed'; reason: string };
+  | { kind: 'failed'; reason: string }
+  | { kind: 'unfit'; why: string };
 
 /**
  * Follows the embedded engine in a thread of its own, so that catching up never holds the event loop.
@@ -135,6 +141,7 @@ export async function projectInThread(options: {
   onCommit: (wake: () => void) => void;
   onFailure: (error: Error) => void;
   onCatchUp?: (position: Position) => void;
+  onUnfit?: (why: string) => void;
 }): Promise<Projector> {
   const progress = new Progress();
   const thread = threadOf(import.meta.url, './projector-thread');
@@ -152,6 +159,10 @@ export async function projectInThread(options: {
   worker.on('message', (message: ProjectorMessage) => {
     if (message.kind === 'failed') {
       fail(new Error(`the projector stopped: ${message.reason}`));
+      return;
+    }
+    if (message.kind === 'unfit') {
+      options.onUnfit?.(message.why);
       return;
     }
     progress.moved(message.position, message.statuses);

@@ -1,4 +1,4 @@
-import { mkdtempSync } from 'node:fs';
+import { existsSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from '@jest/globals';
@@ -62,6 +62,33 @@ describe('Reactor', () => {
     await until(() => handled.length === 3);
     await second.close();
     expect(handled).toEqual(['a', 'b', 'c']);
+  });
+
+  it('P3: in a ledger that was put back from a copy, what is written now is not taken for done', async () => {
+    for (const word of ['a', 'b', 'c']) await say(word);
+    const before = reactor();
+    before.start();
+    await until(() => handled.length === 3);
+    await before.close();
+    store = new MemoryStore(() => 1_000);
+    await say('d');
+    const after = reactor();
+    after.start();
+    await until(() => handled.length === 4);
+    await say('e');
+    await until(() => handled.length === 5);
+    await after.close();
+    expect(handled.slice(3)).toEqual(['d', 'e']);
+  });
+
+  it('P6: a file of reactions that is none is set aside, and everything delivered once more', async () => {
+    await say('a');
+    writeFileSync(path, 'no database at all '.repeat(500));
+    const r = reactor();
+    r.start();
+    await until(() => handled.length === 1);
+    await r.close();
+    expect(existsSync(`${path}.damaged`)).toBe(true);
   });
 
   it('B29: retries, and what fails for good is left to an operator while the next ones go on', async () => {

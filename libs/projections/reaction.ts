@@ -47,7 +47,7 @@ export class Reactor {
   private reached: Position;
 
   constructor(
-    private readonly store: Pick<EventStore, 'follow'>,
+    private readonly store: Pick<EventStore, 'follow' | 'end'>,
     path: string,
     private readonly reactions: readonly Reaction[],
     /** Told of each event that a reaction gave up on; it is left to an operator and the next ones go on (B29). */
@@ -55,7 +55,7 @@ export class Reactor {
     /** Pauses before the second, third … attempt. */
     private readonly retryMs: readonly number[] = [50, 500, 5_000],
   ) {
-    this.db = ReadDatabase.openForWriting(path);
+    this.db = ReadDatabase.openOrReplace(path);
     this.db.exec(
       'CREATE TABLE IF NOT EXISTS reactor (id INTEGER PRIMARY KEY, position INTEGER NOT NULL)',
     );
@@ -85,6 +85,7 @@ export class Reactor {
   }
 
   private async run(): Promise<void> {
+    if (this.reached > (await this.store.end())) await this.beginAnew();
     const from = this.reached;
     const options = { signal: this.stop.signal, live: true };
     for await (const batch of this.store.follow(from, options)) {
@@ -95,6 +96,12 @@ export class Reactor {
       }
       await this.save(batch.at(-1)?.position ?? from);
     }
+  }
+
+  /** The ledger was put back from a copy: what is written there now would be taken for done. Everything is delivered once more. */
+  private async beginAnew(): Promise<void> {
+    await this.write('DELETE FROM given_up');
+    await this.save(0);
   }
 
   private async deliver(reaction: Reaction, event: RecordedEvent): Promise<void> {

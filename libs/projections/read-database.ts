@@ -1,5 +1,6 @@
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { createHash, hash } from 'node:crypto';
+import { renameSync, rmSync } from 'node:fs';
 import type { Position } from '#event-store/event-store.js';
 import { Recent } from '#kernel/recent.js';
 import { WITHOUT_KEYS, type Opener } from '#kernel/sealing.js';
@@ -52,10 +53,25 @@ const REMEMBERED = 250;
 /** SQLite's BUSY, LOCKED, NOMEM, READONLY, IOERR, FULL and CANTOPEN. */
 const STORAGE = new Set([5, 6, 7, 8, 10, 13, 14]);
 
+/** SQLite's CORRUPT and NOTADB. */
+const DAMAGED = new Set([11, 26]);
+
 /** True for a failure of the disk or of the system, which may pass; false for one that the same statement would meet again. */
 export function isStorageFailure(error: unknown): boolean {
   const code = (error as { errcode?: unknown } | null)?.errcode;
   return typeof code === 'number' && STORAGE.has(code & 0xff);
+}
+
+/** True for a file that is no database, or a damaged one. */
+export function isDamaged(error: unknown): boolean {
+  const code = (error as { errcode?: unknown } | null)?.errcode;
+  return typeof code === 'number' && DAMAGED.has(code & 0xff);
+}
+
+/** Renames it to `<path>.damaged`, for whoever wants to know what became of it; what belongs to it goes. */
+export function setAside(path: string): void {
+  renameSync(path, `${path}.damaged`);
+  for (const part of ['-journal', '-wal', '-shm']) rmSync(`${path}${part}`, { force: true });
 }
 
 /**
@@ -79,6 +95,17 @@ export class ReadDatabase implements Writes {
     db.exec('PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA busy_timeout=5000;');
     db.exec('PRAGMA cache_size=-65536; PRAGMA temp_store=MEMORY; PRAGMA wal_autocheckpoint=16000;');
     return new ReadDatabase(db);
+  }
+
+  /** The same; a damaged file is set aside as `<path>.damaged` and begun anew. */
+  static openOrReplace(path: string): ReadDatabase {
+    try {
+      return ReadDatabase.openForWriting(path);
+    } catch (error) {
+      if (!isDamaged(error)) throw error;
+      setAside(path);
+      return ReadDatabase.openForWriting(path);
+    }
   }
 
   /** For a file that nobody keeps unless it was finished: a crash may leave anything in it. */

@@ -101,6 +101,9 @@ export async function assemble(
         process.exit(1);
       },
       onCatchUp: catchUpLine(),
+      onUnfit: (why) => {
+        log.warn(`the read models are made anew: ${why}`);
+      },
       onAppend: (ms) => {
         metrics.appended(ms);
         tracing?.appended(ms);

@@ -35,6 +35,8 @@ export interface Ledger {
 export interface LedgerEvents {
   /** The read models cannot go on; the process should end. */
   onFailure(error: Error): void;
+  /** The read models that were there are made anew, and why. */
+  onUnfit(why: string): void;
   /** The read models are behind and have come this far. */
   onCatchUp(position: number, end: number): void;
   /** An append was acknowledged or refused, after so long. */
@@ -79,6 +81,9 @@ async function onDisk(dir: string, events: LedgerEvents, clock: Clock): Promise<
       },
       onCatchUp: (position) => {
         events.onCatchUp(position, end);
+      },
+      onUnfit: (why) => {
+        events.onUnfit(why);
       },
     });
     const sealing = new Sealing(openKeys(dir));
@@ -148,6 +153,9 @@ async function follow(store: Engine, dir: string, events: LedgerEvents): Promise
     },
     onCatchUp: (position) => {
       events.onCatchUp(position, end);
+    },
+    onUnfit: (why) => {
+      events.onUnfit(why);
     },
   });
 }

@@ -16,6 +16,11 @@ export class Model {
   replaces = (id: string, old: string): boolean =>
     id === old || this.get(id)!.supersedes.some((older) => this.replaces(older, old));
 
+  /** Superseded or revoked, but from later than `from` on: it can still be ended sooner. */
+  ending = (claim: Claim | undefined, from: number) =>
+    ['superseded', 'revoked'].includes(claim?.state ?? '') &&
+    claim!.holds!.end > Math.max(claim!.holds!.start, from, this.now);
+
   /** What ended `claim`, what ended that, and so on; `claim` included. */
   after = (claim?: Claim): string[] =>
     claim ? [claim.id, ...this.after(this.get(claim.next))] : [];
@@ -44,12 +49,13 @@ export class Model {
     const [targets, next] = [given.supersedes ?? claim.supersedes, this.get(given.before)];
     const refusals = targets.map((target) => {
       const old = this.get(target);
-      const moved = old?.state === 'superseded' && old.next !== given.before;
+      const sooner = this.ending(old, start);
+      const moved = old?.state === 'superseded' && old.next !== given.before && !sooner;
       return first(
         [target === id, 'supersession_cycle'],
         [old?.topic !== claim.topic, 'unknown_target'],
         [moved, 'head_moved'],
-        [!['approved', 'superseded'].includes(old?.state ?? ''), 'not_approved'],
+        [!['approved', 'superseded'].includes(old?.state ?? '') && !sooner, 'not_approved'],
       );
     });
     const known = next?.topic === claim.topic && next.holds && next.state !== 'revoked';
@@ -80,7 +86,10 @@ export class Model {
       [by !== 'owner' && !own, 'requires_governor'],
       [!claim, 'unknown_decision'],
       [claim?.state === 'candidate' && open === 'approved', 'not_approved'],
-      [claim?.state !== open, 'already_decided'],
+      [
+        claim?.state !== open && !(open === 'approved' && this.ending(claim, from)),
+        'already_decided',
+      ],
     );
     return refusal ?? this.end(claim!, `${action.replace(/e$/, '')}ed`, from);
   }
@@ -88,7 +97,9 @@ export class Model {
   private end(claim: Claim, state: string, at: number, next?: string): string {
     const span = claim.holds;
     const holds = span && { ...span, end: Math.max(span.start, Math.min(span.end, at)) };
-    Object.assign(claim, { state, ...(holds && { holds }), ...(next && { next }) });
+    const revoked = claim.state === 'revoked';
+    Object.assign(claim, { holds, next: revoked ? undefined : next });
+    if (!revoked) claim.state = state;
     return state;
   }
 

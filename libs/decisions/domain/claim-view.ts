@@ -43,7 +43,7 @@ export interface ClaimView {
     endMs: number;
     command?: string;
   };
-  /** Supersessions and at most one of another kind. `fromMs`: valid time at which it ended; `atOnce`: in the append of its approval. */
+  /** Supersessions and revocations, each but the first sooner than those before, or one of another kind. `fromMs`: valid time at which it ended; `atOnce`: in the append of its approval. */
   ends: (Fact & {
     kind: EndKind;
     fromMs: number;

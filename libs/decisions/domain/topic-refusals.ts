@@ -1,4 +1,6 @@
 import { Refusal } from '#kernel/refusal.js';
+import { isoMs } from '#kernel/time.js';
+import type { Validity } from './claim.js';
 import type { Decision, Held, Topic } from './topic-state.js';
 
 export function ring(members: readonly string[]): Refusal {
@@ -66,6 +68,12 @@ function differences(before: Held, now: Held): { path: string; problem: string }
 
 function shown(value: unknown): string {
   return value === undefined ? 'absent' : JSON.stringify(value);
+}
+
+/** Until when a decision that was superseded or revoked holds or held, in words. */
+export function holdsUntil({ startMs, endMs }: Validity, nowMs: number): string {
+  if (endMs <= startMs) return 'it never held';
+  return `it ${endMs > nowMs ? 'holds' : 'held'} until ${isoMs(endMs)}`;
 }
 
 /** Nobody approves what nobody can inspect. */

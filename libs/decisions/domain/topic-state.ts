@@ -38,6 +38,8 @@ export type Approved = Extract<Decision, Validity>;
 export interface Topic {
   /** `merged`: closed; another topic decides about what was in it. */
   status: 'absent' | 'open' | 'merged';
+  /** When its last event was recorded. */
+  recordedMs: number;
   mergedInto: string;
   /** Topics that were merged into this one, and what of one has come so far. */
   absorbed: Set<string>;
@@ -238,6 +240,19 @@ export function* holdingAfter(topic: Topic, ms: number): Generator<string> {
     if (!entry || entry.endMs <= ms) return;
     yield entry.id;
   }
+}
+
+/**
+ * Whether a decision that was superseded or revoked holds on for some time after `fromMs`, so that it can be ended sooner; what lies
+ * behind is history. An end "from now on" lies behind for whatever is decided after it was recorded, also where that was sent before.
+ */
+export function endsAfter(
+  topic: Topic,
+  { startMs, endMs }: Approved,
+  fromMs: number,
+  nowMs: number,
+): boolean {
+  return startMs < endMs && Math.max(fromMs, nowMs, topic.recordedMs) < endMs;
 }
 
 /** One name for two decisions, whichever comes first. */

@@ -117,6 +117,82 @@ describe('saying the same again (QO-24)', () => {
   });
 });
 
+describe('superseding what has an end to come (QO-10, QO-24)', () => {
+  const A = from('net 30', '2024-01-01');
+  const LATER = from('net 60', '2028-01-01');
+  const NEW = from('net 45', '2026-11-01');
+  const ending = { supersedes: [A.decision_id] };
+
+  it('QO-10, ADR 19: one that was revoked from a later time on gives way to its successor, and nothing is contested', () => {
+    const line = new Line();
+    line.approve(A);
+    line.revoke(A, '2028-01-01');
+    expect(kinds(line.approve(NEW, ending))).toEqual(['DecisionApproved', 'DecisionSuperseded']);
+    expect(line.spans()).toEqual({
+      'net 30': 'revoked 2024-01-01 2026-11-01',
+      'net 45': 'approved 2026-11-01 …',
+    });
+  });
+
+  it('QO-24: two successors of one decision that both go on are a conflict: none is ranked', () => {
+    const line = new Line();
+    line.approve(A);
+    line.approve(LATER, ending);
+    expect(kinds(line.approve(NEW, ending))).toEqual([
+      'DecisionApproved',
+      'DecisionSuperseded',
+      'ConflictOpened',
+    ]);
+    expect(line.spans()).toMatchObject({ 'net 30': 'superseded 2024-01-01 2026-11-01' });
+    expect(line.state.openConflicts.get(line.conflict)).toEqual([
+      LATER.decision_id,
+      NEW.decision_id,
+    ]);
+  });
+
+  it('B09: one that goes before the known successor is no rival of it', () => {
+    const line = new Line();
+    line.approve(A);
+    line.approve(LATER, ending);
+    line.approve(NEW, { ...ending, supersededBy: LATER.decision_id });
+    expect(line.spans()).toEqual({
+      'net 30': 'superseded 2024-01-01 2026-11-01',
+      'net 45': 'superseded 2026-11-01 2028-01-01',
+      'net 60': 'approved 2028-01-01 …',
+    });
+    expect(line.state.openConflicts.size).toBe(0);
+  });
+
+  it.each([
+    ['revoked', 'not_approved'],
+    ['superseded', 'head_moved'],
+  ])(
+    'B09: of one that is %s nothing is left for a later start, and it is said until when it holds',
+    (how, error) => {
+      const line = new Line();
+      line.approve(A);
+      if (how === 'revoked') line.revoke(A, '2028-01-01');
+      else line.approve(LATER, ending);
+      const late = from('net 45', '2028-01-01', '2029-01-01');
+      line.propose(late);
+      const refusal = line.refused(line.approval(late, ending));
+      expect(refusal.error).toBe(error);
+      expect(refusal.message).toContain('it holds until 2028-01-01T00:00:00.000Z');
+    },
+  );
+
+  it('ADR 19: what lies behind is history, and is not made shorter by a successor that began earlier', () => {
+    const line = new Line();
+    line.approve(A);
+    line.approve(from('net 60', '2026-01-01'), ending);
+    const earlier = from('net 45', '2025-01-01');
+    line.propose(earlier);
+    const refusal = line.refused(line.approval(earlier, ending));
+    expect(refusal.error).toBe('head_moved');
+    expect(refusal.message).toContain('it held until 2026-01-01T00:00:00.000Z');
+  });
+});
+
 describe('review', () => {
   const rev1 = claim('net 30', { document: 'adr/0001.md', effective_from: '2024-01-01' });
   const rev2 = claim('net 45', { document: 'adr/0001.md', effective_from: '2025-01-01' });

@@ -7,17 +7,18 @@ import {
   fourEyesRequired,
   ring,
   assertInspected,
+  holdsUntil,
   unknownTarget,
   unreadable,
 } from './topic-refusals.js';
 import {
+  endsAfter,
   holdingAfter,
   isApproved,
   saysNothing,
   type Approval,
   type Approved,
   type Decision,
-  type Timing,
   type Topic,
 } from './topic-state.js';
 import type { TopicEvent } from './topic.events.js';
@@ -30,7 +31,7 @@ export function approve(command: Approval, topic: Topic, decision: Decision): To
   if (saysNothing(decision)) throw unreadable(decision.id);
   const written = validityFrom(command, decision);
   const stated = [...new Set(command.supersedes ?? decision.supersedes)].map((id) =>
-    supersedable(topic, decision.id, id, command.supersededBy),
+    supersedable(topic, decision.id, id, written.ms.startMs, command),
   );
   refuseRing(topic, decision.id, stated, command.supersededBy);
   const place = placeOf(command, topic, { ...decision, ...written.ms }, stated);
@@ -50,35 +51,6 @@ export function approve(command: Approval, topic: Topic, decision: Decision): To
     ),
   );
   return [...events, ...openedBy(topic, events, decision.id, command, decision)];
-}
-
-/** Ends an approved decision without a successor (QO-27). What it superseded stays superseded. */
-export function revoke(
-  command: { reason: string; from?: string | undefined; fourEyes?: string | undefined } & Timing,
-  topic: Topic,
-  decision: Decision,
-): TopicEvent[] {
-  if (decision.status !== 'approved') throw notRevocable(decision);
-  const endMs = command.from === undefined ? command.nowMs : command.toMs(command.from);
-  const revoked: TopicEvent = {
-    type: 'DecisionRevoked',
-    data: { decision_id: decision.id, reason: command.reason, ends_at: isoMs(endMs) },
-  };
-  const settled = settledBy(
-    topic,
-    [revoked],
-    {
-      reason: `${decision.id} was revoked`,
-      winnerOf: (left) => (left.length === 1 ? left[0] : undefined),
-    },
-    command,
-  );
-  // Else whoever may not let his own claim prevail would revoke the other one instead.
-  const own = settled
-    .flatMap((e) => (e.type === 'ConflictResolved' ? (e.data.winner ?? []) : []))
-    .find((id) => topic.decisions.get(id)?.proposedBy === command.fourEyes);
-  if (own !== undefined) throw fourEyesRequired('decision_id', own);
-  return [revoked, ...settled];
 }
 
 interface Written {
@@ -210,30 +182,46 @@ function validityFrom(command: Approval, decision: Decision): Written {
   };
 }
 
-/** The decision to be replaced, if it may be: a head, or an ended one where the new one goes between it and its successor (B09). */
+/**
+ * The decision to be replaced, if it may be: a head; an ended one that still holds when the new one begins, which it then ends sooner;
+ * or one where the new one goes between it and its successor (B09).
+ */
 function supersedable(
   topic: Topic,
   newer: string,
   target: string,
-  before: string | undefined,
+  fromMs: number,
+  { supersededBy, nowMs }: Approval,
 ): Approved {
   if (target === newer) throw ring([newer]);
   const found = topic.decisions.get(target);
   if (!found) throw unknownTarget(target);
   if (found.status === 'approved') return found;
-  if (found.status === 'superseded') {
-    if (found.by === before) return found;
-    const head = successorsOf(topic, found.id).at(-1) ?? found.id;
-    throw new Refusal('conflict', 'head_moved', `${target} was superseded by ${found.by}`, {
-      path: 'supersedes',
-      issues: [{ path: 'supersedes', problem: `the head is ${head} now` }],
-      fix: `look at ${head}; supersede that one, or leave supersedes empty to have the conflict stated`,
-    });
-  }
-  throw new Refusal('conflict', 'not_approved', `${target} is ${found.status}`, {
+  if (!isApproved(found))
+    throw notSupersedable(found, 'only an approved decision can be superseded');
+  if (found.status === 'superseded' && found.by === supersededBy) return found;
+  if (endsAfter(topic, found, fromMs, nowMs)) return found;
+  const until = holdsUntil(found, nowMs);
+  if (found.status === 'revoked')
+    throw notSupersedable(
+      found,
+      `leave supersedes empty: ${until}, and nothing of it is left when the new decision begins`,
+      until,
+    );
+  const head = successorsOf(topic, found.id).at(-1) ?? found.id;
+  throw new Refusal('conflict', 'head_moved', `${target} was superseded by ${found.by}; ${until}`, {
     path: 'supersedes',
-    issues: [{ path: 'supersedes', problem: `${target} is ${found.status}, not approved` }],
-    fix: 'only an approved decision can be superseded',
+    issues: [{ path: 'supersedes', problem: `the head is ${head} now` }],
+    fix: `look at ${head}; supersede that one, or leave supersedes empty to have the conflict stated`,
+  });
+}
+
+function notSupersedable({ id, status }: Decision, fix: string, until?: string): Refusal {
+  const also = until === undefined ? '' : `; ${until}`;
+  return new Refusal('conflict', 'not_approved', `${id} is ${status}${also}`, {
+    path: 'supersedes',
+    issues: [{ path: 'supersedes', problem: `${id} is ${status}, not approved${also}` }],
+    fix,
   });
 }
 
@@ -268,20 +256,4 @@ function successorAt(topic: Topic, id: string, successor: string): { by: string;
   if (found?.status !== 'approved' && found?.status !== 'superseded')
     throw unknownTarget(successor, 'superseded_by');
   return { by: successor, atMs: found.startMs };
-}
-
-function notRevocable({ id, status }: Decision): Refusal {
-  const candidate = status === 'candidate';
-  return new Refusal(
-    'conflict',
-    candidate ? 'not_approved' : 'already_decided',
-    `${id} is ${status}; only an approved decision can be revoked`,
-    {
-      path: 'decision_id',
-      issues: [{ path: 'decision_id', problem: `its state is ${status}, not approved` }],
-      fix: candidate
-        ? 'reject or retract a candidate'
-        : 'nothing is left to revoke; get_decision_history shows what ended it',
-    },
-  );
 }

@@ -1,11 +1,13 @@
 import { unreachable, type Decider } from '#kernel/decider.js';
 import { Refusal } from '#kernel/refusal.js';
+import { BEGINNING } from '#kernel/time.js';
 import { documentKeyOf } from './claim.js';
 import { decideConflict, type ConflictCommand } from './topic-conflict.js';
 import { decideMerge, evolveTopic, refuseMerged, type MergeCommand } from './topic-merge.js';
 import { withKeys } from './topic-keys.js';
 import { assertInspected, ring, staleRevision, unknownTarget } from './topic-refusals.js';
-import { approve, revoke } from './topic-succession.js';
+import { revoke } from './topic-revocation.js';
+import { approve } from './topic-succession.js';
 import { heldOf, type Approval, type Decision, type Timing, type Topic } from './topic-state.js';
 import type { Proposed, TopicEvent } from './topic.events.js';
 
@@ -207,6 +209,7 @@ function candidate(
 export const topicDecider: Decider<Topic, TopicCommand, TopicEvent> = {
   initial: () => ({
     status: 'absent',
+    recordedMs: BEGINNING,
     mergedInto: '',
     absorbed: new Set(),
     absorbing: new Map(),
@@ -219,5 +222,8 @@ export const topicDecider: Decider<Topic, TopicCommand, TopicEvent> = {
     compatible: new Set(),
   }),
   decide,
-  evolve: evolveTopic,
+  evolve(topic, event, recordedAt) {
+    topic.recordedMs = Math.max(topic.recordedMs, recordedAt);
+    return evolveTopic(topic, event);
+  },
 };

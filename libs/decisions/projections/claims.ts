@@ -89,11 +89,11 @@ export const claims = projection(
       tally(tables, meta, { heads: before === 'approved' ? -1 : 0 });
     },
     DecisionRevoked(tables, data, meta) {
-      end(tables, meta, data.decision_id, 'revoked', {
+      const before = end(tables, meta, data.decision_id, 'revoked', {
         fromMs: Date.parse(data.ends_at),
         reason: data.reason,
       });
-      tally(tables, meta, { heads: -1 });
+      tally(tables, meta, { heads: before === 'approved' ? -1 : 0 });
     },
     DecisionRejected(tables, data, meta) {
       end(tables, meta, data.decision_id, 'rejected', { fromMs: FOREVER, reason: data.reason });

@@ -46,8 +46,8 @@ export function assertMayTouch(by: Authority, ...roles: readonly (Role | undefin
 export function assertFits(kind: PrincipalKind, role: Role): void {
   const fits = kind === 'person' || role === 'member' || (kind === 'service' && role !== 'owner');
   if (fits) return;
-  const most = kind === 'agent' ? 'member' : 'admin';
-  throw new Refusal('conflict', `${kind}_role`, `an ${kind} is at most ${most}`, {
+  const [who, most] = kind === 'agent' ? ['an agent', 'member'] : ['a service', 'admin'];
+  throw new Refusal('conflict', `${kind}_role`, `${who} is at most ${most}`, {
     path: 'role',
     issues: [{ path: 'role', problem: `may be at most ${most} for this kind` }],
     fix: `give it the role ${most}`,

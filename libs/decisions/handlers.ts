@@ -32,6 +32,7 @@ import { attestedOf } from './projections/attesting.js';
 import { decisionsMade } from './projections/decided.js';
 import { history, UNRECOGNISED } from './projections/history.js';
 import { ingestionView } from './projections/ingestions.js';
+import { assertPossible } from './projections/ontology-queries.js';
 import { pending } from './projections/review-queue.js';
 import type { Found } from './projections/search-engine.js';
 import { SUGGESTED } from './projections/suggestions.js';
@@ -142,6 +143,8 @@ export class ResolveDecisionStateHandler implements IQueryHandler<ResolveDecisio
     const nowMs = this.clock();
     const read = (found?: Found): Promise<{ given: Answer; used: T }> =>
       this.models.read((reads, at) => {
+        if (input.scope !== undefined)
+          assertPossible(axesOf(reads, workspace, input, nowMs).ontology, input.scope);
         const { result: given, keys } = reads.collecting(() =>
           answer(reads, workspace, input, nowMs, at, found),
         );

@@ -12,6 +12,7 @@ import {
   type ValidationOptions,
 } from 'class-validator';
 import { JSONSchema } from 'class-validator-jsonschema';
+import { isVisible, nameKey } from './text.js';
 import { DAY_WORDS, isWhen } from './time.js';
 
 /**
@@ -112,7 +113,7 @@ export function IsKnownAt(options?: ValidationOptions): PropertyDecorator {
   return Checked(KNOWN_AT, options);
 }
 
-/** Dimension → value, at most 16; names and values of 1 to 200 characters. */
+/** Dimension → value, at most 16; names and values of 1 to 200 characters, no two names of one meaning (B33). */
 export function IsScope(options?: ValidationOptions): PropertyDecorator {
   return Checked(SCOPE, options);
 }
@@ -133,7 +134,7 @@ export function IsValue(
   );
 }
 
-/** Well-formed, not blank text. Lengths count UTF-16 units (`string.length`); `what` names it in the refusal. */
+/** Well-formed text of which something can be seen. Lengths count UTF-16 units (`string.length`); `what` names it in the refusal. */
 export function IsText(
   limits: { min?: number; max?: number; what?: string } = {},
   options?: ValidationOptions,
@@ -148,7 +149,7 @@ export function IsText(
         value.length >= min &&
         value.length <= max &&
         value.isWellFormed() &&
-        /\S/.test(value),
+        isVisible(value),
       problem: `must be ${what} of ${bounded ? `${min} to ${max}` : `at least ${min}`} characters, well-formed and not blank`,
     },
     options,
@@ -213,8 +214,16 @@ const MAX_NAME = 200;
 
 function isName(value: unknown): boolean {
   return (
-    typeof value === 'string' && value !== '' && value.length <= MAX_NAME && value.isWellFormed()
+    typeof value === 'string' &&
+    value.length <= MAX_NAME &&
+    value.isWellFormed() &&
+    isVisible(value)
   );
+}
+
+/** Names of one meaning would be one dimension with two values. */
+function areApart(names: readonly string[]): boolean {
+  return names.length < 2 || new Set(names.map(nameKey)).size === names.length;
 }
 
 const SCOPE: Rule = {
@@ -228,10 +237,12 @@ const SCOPE: Rule = {
     const entries = Object.entries(value);
     return (
       entries.length <= MAX_DIMENSIONS &&
-      entries.every(([name, item]) => name !== '__proto__' && isName(name) && isName(item))
+      entries.every(([name, item]) => name !== '__proto__' && isName(name) && isName(item)) &&
+      areApart(Object.keys(value))
     );
   },
-  problem: 'must be an object of at most 16 names, each with a string of 1 to 200 characters',
+  problem:
+    'must be an object of at most 16 names, each with a string of 1 to 200 characters, none blank, and no name twice in another spelling',
 };
 
 const MAX_DEPTH = 64;

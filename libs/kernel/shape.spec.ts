@@ -151,6 +151,26 @@ describe('parse', () => {
     });
   });
 
+  it.each(['\u200b', '\u00ad\u2060 ', '\ufeff'])(
+    'B33: %j is no text and no name: nothing of it can be seen',
+    (name) => {
+      const problem = expect.stringContaining('blank');
+      expect(issues({ ...whole, name })).toEqual({ name: problem });
+      expect(issues({ ...whole, scope: { [name]: 'EU' } })).toEqual({ scope: problem });
+      expect(issues({ ...whole, scope: { region: name } })).toEqual({ scope: problem });
+    },
+  );
+
+  it('B33: a scope that names one dimension twice is refused; other names are apart', () => {
+    const twice = expect.stringContaining('no name twice in another spelling');
+    for (const other of ['REGION', 'region ', 'reg\u00adion', 'ｒegion'])
+      expect(issues({ ...whole, scope: { region: 'EU', [other]: 'US' } })).toEqual({
+        scope: twice,
+      });
+    const value = { ...whole, scope: { region: 'EU', regions: 'EU', team: 'EU' } };
+    expect(shapeOf(Everything).parse(value)).toBe(value);
+  });
+
   it('names what is missing or of the wrong kind', () => {
     expect(issues({})).toEqual({
       name: 'is required',

@@ -1,10 +1,51 @@
 import { describe, expect, it } from '@jest/globals';
-import { escapeUnseen, foldName, nameKey, words } from './text.js';
+import { escapeUnseen, foldName, isVisible, nameKey, words } from './text.js';
 
 describe('B33: names', () => {
   it.each(['Cafe\u0301', 'CAFÉ', ' café ', '\uff43\uff41\uff46é', 'Café'])('%s is café', (name) => {
     expect(foldName(name)).toBe('café');
   });
+
+  it.each([
+    'Pay\u200bments',
+    'Pay\u00adments',
+    'Pay\u2060ments',
+    '\ufeffPayments',
+    'pay\ufeffments',
+  ])('what shows nothing is no difference: %j', (name) => {
+    expect([foldName(name), nameKey(name)]).toEqual(['payments', 'payments']);
+  });
+
+  it('joiners are a difference: words and emoji are told apart by them', () => {
+    expect(foldName('نامه\u200cای')).not.toBe(foldName('نامهای'));
+    expect(foldName('👩\u200d🚀')).not.toBe(foldName('👩🚀'));
+  });
+
+  it('a letter and its mark are one though something unseen stood between them', () => {
+    expect(foldName('Cafe\u200b\u0301')).toBe('café');
+  });
+
+  it.each([
+    '',
+    ' ',
+    '\t\n',
+    '\u200b',
+    '\u00ad\u2060',
+    '\ufeff',
+    '\u200d',
+    '\u3164',
+    '\u2800',
+    '\u0000',
+  ])('nothing can be seen of %j', (text) => {
+    expect(isVisible(text)).toBe(false);
+  });
+
+  it.each(['a', ' a', '\u200ba', '👩\u200d🚀', '.', '\u0661', '⠁', '\u{1f9ff}'])(
+    '%j can be seen',
+    (text) => {
+      expect(isVisible(text)).toBe(true);
+    },
+  );
 
   it('an accent is a difference', () => {
     expect(foldName('cafe')).not.toBe(foldName('café'));

@@ -1,6 +1,21 @@
-/** The form in which names are compared: Unicode compatibility form, case and outer/inner white space do not count (B33). */
+// Nothing is seen where they stand and no language needs them: zero-width space, soft hyphen, word joiner, BOM.
+// The joiners U+200C and U+200D stay: Persian and Indic words, and emoji, differ by them.
+const DROPPED = /[\u00ad\u200b\u2060\ufeff]/gu;
+const ASCII_WORD = /^[\x21-\x7e]+$/;
+
+/**
+ * The form in which names are compared: Unicode compatibility form, case, outer/inner white space and characters that show nothing
+ * do not count (B33).
+ */
 export function foldName(name: string): string {
-  return name.normalize('NFKC').toLowerCase().normalize('NFKC').replace(/\s+/gu, ' ').trim();
+  if (ASCII_WORD.test(name)) return name.toLowerCase();
+  return name
+    .replace(DROPPED, '')
+    .normalize('NFKC')
+    .toLowerCase()
+    .normalize('NFKC')
+    .replace(/\s+/gu, ' ')
+    .trim();
 }
 
 /** Key under which a name is looked up: as `foldName`, and spaces, hyphens and underscores are one. */
@@ -8,6 +23,13 @@ export function nameKey(name: string): string {
   return foldName(name)
     .replace(/[\s_-]+/gu, ' ')
     .trim();
+}
+
+const VISIBLE = /[^\s\u2800\p{Cc}\p{Default_Ignorable_Code_Point}]/u;
+
+/** Some character of it can be seen: it is more than white space, controls and characters of no width. */
+export function isVisible(text: string): boolean {
+  return VISIBLE.test(text);
 }
 
 // Controls (but tab and newline), soft hyphen, zero-width and bidirectional marks, tags, variation and BOM.

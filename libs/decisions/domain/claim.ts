@@ -1,6 +1,6 @@
 import { canonicalJson, sha256 } from '#kernel/json.js';
 import { isHidden } from '#kernel/sealing.js';
-import { foldName } from '#kernel/text.js';
+import { foldName, nameKey } from '#kernel/text.js';
 import { FLAT, type IsWithin } from './hierarchy.js';
 import type { Proposed, Scope } from './topic.events.js';
 
@@ -21,8 +21,9 @@ export function compareScopes(a: Scope, b: Scope, isWithin: IsWithin = FLAT): Sc
   let narrower = restrictsMore(a, b);
   let wider = restrictsMore(b, a);
   for (const dimension of Object.keys(a)) {
-    if (!Object.hasOwn(b, dimension)) continue;
-    const relation = compareValues(dimension, a[dimension], b[dimension], isWithin);
+    const other = valueIn(b, dimension);
+    if (other === undefined) continue;
+    const relation = compareValues(dimension, a[dimension], other, isWithin);
     if (relation === 'none') return 'none';
     narrower ||= relation === 'narrower';
     wider ||= relation === 'wider';
@@ -46,13 +47,30 @@ function compareValues(
 }
 
 function restrictsMore(a: Scope, b: Scope): boolean {
-  return Object.keys(a).some((dimension) => !Object.hasOwn(b, dimension));
+  return Object.keys(a).some((dimension) => valueIn(b, dimension) === undefined);
+}
+
+/** The value that a scope has for a dimension, in whatever spelling it names it (B33): no shape admits two spellings in one scope. */
+function valueIn(scope: Scope, dimension: string): string | undefined {
+  if (Object.hasOwn(scope, dimension)) return scope[dimension];
+  const names = Object.keys(scope);
+  if (names.length === 0) return undefined;
+  const key = nameKey(dimension);
+  const name = names.find((n) => nameKey(n) === key);
+  return name === undefined ? undefined : scope[name];
+}
+
+/** Dimensions of a scope that none of the others names. */
+export function unnamedIn(scope: Scope, others: readonly Scope[]): string[] {
+  return Object.keys(scope).filter((dimension) =>
+    others.every((other) => valueIn(other, dimension) === undefined),
+  );
 }
 
 /** A decision made for `claimed` holds for a case described by `asked`: each restriction is met, by the value itself or by one below it. */
 export function covers(claimed: Scope, asked: Scope, isWithin: IsWithin = FLAT): boolean {
   return Object.entries(claimed).every(([dimension, value]) => {
-    const given = Object.hasOwn(asked, dimension) ? asked[dimension] : undefined;
+    const given = valueIn(asked, dimension);
     return given !== undefined && isWithin(dimension, given, value);
   });
 }
@@ -97,7 +115,23 @@ export function meaningOf(claim: Pick<Proposed, 'decision_id' | 'statement' | 'v
   if (isUnread(claim)) return unread(claim.decision_id);
   return claim.value === undefined
     ? `statement ${foldName(claim.statement)}`
-    : `value ${canonicalJson(claim.value)}`;
+    : `value ${comparableJson(claim.value)}`;
+}
+
+/** Strings in both Unicode forms of one text are one (B33). */
+function comparableJson(value: unknown): string {
+  const text = canonicalJson(value);
+  return text.normalize('NFC') === text ? text : canonicalJson(composed(value));
+}
+
+function composed(value: unknown): unknown {
+  if (typeof value === 'string') return value.normalize('NFC');
+  if (Array.isArray(value)) return value.map(composed);
+  if (value === null || typeof value !== 'object') return value;
+  const entries = Object.entries(value).map(([name, item]) => [name, composed(item)] as const);
+  const renamed = new Map(entries.map(([name, item]) => [name.normalize('NFC'), item]));
+  // Names that would become one stay apart: each has something to say.
+  return Object.fromEntries(renamed.size === entries.length ? renamed : entries);
 }
 
 /** Hash of everything that a reviewer inspects and approves. */

@@ -31,11 +31,30 @@ describe('values below values', () => {
     expect(FLAT('region', value, ancestor)).toBe(value === ancestor);
   });
 
-  it('B33: a declared value is one in every case and Unicode form; one that is not declared is as it is written', () => {
+  it('B33: a value is one in every case and Unicode form, declared or not, and so is the name of its dimension', () => {
     expect(isWithin('region', 'DE', 'Eu')).toBe(true);
     expect(isWithin('region', 'i\u0302le', 'ÎLE')).toBe(true);
-    expect(isWithin('region', 'Mars', 'mars')).toBe(false);
+    expect(isWithin('Region', 'DE', 'Eu')).toBe(true);
+    expect(isWithin('region', 'Mars', 'mars')).toBe(true);
+    expect(isWithin('region', 'Mars', 'eu')).toBe(false);
+    expect(FLAT('city', 'Zürich', 'ZU\u0308RICH')).toBe(true);
     expect(compareScopes({ region: 'EU' }, { region: 'eu' }, isWithin)).toBe('equal');
+  });
+
+  it('B33, QO-3: a scope in another spelling is the same scope: it is met, and it crosses nothing', () => {
+    for (const within of [isWithin, FLAT])
+      for (const other of [{ region: 'eu' }, { REGION: 'EU' }, { 'region ': 'ＥＵ' }]) {
+        expect(covers({ region: 'EU' }, other, within)).toBe(true);
+        expect(covers(other, { region: 'EU', team: 'x' }, within)).toBe(true);
+        expect(compareScopes({ region: 'EU' }, other, within)).toBe('equal');
+        expect(compareScopes({ region: 'EU', team: 'x' }, other, within)).toBe('narrower');
+        expect(compareScopes({ region: 'EU' }, { ...other, team: 'x' }, within)).toBe('wider');
+        expect(compareScopes({ region: 'US' }, other, within)).toBe('none');
+      }
+    expect(compareScopes({ Region: 'de' }, { region: 'EU' }, isWithin)).toBe('narrower');
+    expect(covers({ region: 'EU' }, { Region: 'de' }, isWithin)).toBe(true);
+    expect(covers({ 'billing region': 'eu' }, { billing_region: 'EU' })).toBe(true);
+    expect(covers({ team: 'x' }, { region: 'x' })).toBe(false);
   });
 
   it('QO-3: decides which scope is the exception', () => {

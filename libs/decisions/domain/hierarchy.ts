@@ -1,26 +1,25 @@
-import { foldName } from '#kernel/text.js';
+import { foldName, nameKey } from '#kernel/text.js';
 
 /** Whether a value of a scope dimension is the ancestor or lies below it. Every value lies within itself. */
 export type IsWithin = (dimension: string, value: string, ancestor: string) => boolean;
 
-/** No dimension declares a hierarchy: only equal values are within each other. */
-export const FLAT: IsWithin = (_dimension, value, ancestor) => value === ancestor;
+/** No dimension declares a hierarchy: only equal values are within each other, in whatever case or Unicode form (B33). */
+export const FLAT: IsWithin = (_dimension, value, ancestor) =>
+  value === ancestor || foldName(value) === foldName(ancestor);
 
 /** Dimension → declared value → the value above it, undefined at the top. */
 export type Hierarchies = ReadonlyMap<string, ReadonlyMap<string, string | undefined>>;
 
-/** The hierarchies of declared dimensions. A declared value is the same in whatever case or Unicode form it is written (B33). */
+/** The hierarchies of declared dimensions. Dimensions and values are the same in whatever case or Unicode form they are written (B33). */
 export function withinOf(dimensions: Hierarchies): IsWithin {
   if (dimensions.size === 0) return FLAT;
   const above = new Map(
-    [...dimensions].map(([dimension, values]) => [dimension, ancestorsOf(values)]),
+    [...dimensions].map(([dimension, values]) => [nameKey(dimension), ancestorsOf(values)]),
   );
   return (dimension, value, ancestor) => {
     if (value === ancestor) return true;
-    const ancestors = above.get(dimension);
-    if (!ancestors) return false;
-    const key = foldName(value);
-    return ancestors.get(key)?.has(foldName(ancestor)) ?? false;
+    const [key, over] = [foldName(value), foldName(ancestor)];
+    return key === over || (above.get(nameKey(dimension))?.get(key)?.has(over) ?? false);
   };
 }
 

@@ -1,4 +1,4 @@
-import { compareScopes, covers, isUnread, meaningOf } from './claim.js';
+import { compareScopes, covers, isUnread, meaningOf, unnamedIn } from './claim.js';
 import {
   evidenceOf,
   everHeld,
@@ -10,7 +10,7 @@ import {
   type Known,
 } from './claim-view.js';
 import { FLAT, type IsWithin } from './hierarchy.js';
-import { afterLast, idsOf, since } from './resolver-reasons.js';
+import { afterLast, idsOf, notCounted, since } from './resolver-reasons.js';
 import { pairOf, pairsOf } from './topic-state.js';
 import type { Evidence, Scope } from './topic.events.js';
 
@@ -36,6 +36,8 @@ export interface TopicAt {
   inForce: readonly ClaimView[];
   /** Decisions that were in force and no longer are, latest first. */
   history: readonly ClaimView[];
+  /** Where nothing is in force: the decision that is the first to begin later. */
+  next: ClaimView | undefined;
 }
 
 export function topicAt(all: readonly ClaimView[], asOfMs: number, known: Known): TopicAt {
@@ -44,16 +46,19 @@ export function topicAt(all: readonly ClaimView[], asOfMs: number, known: Known)
     const interval = validity(claim, known);
     return interval ? [{ claim, ...interval }] : [];
   });
+  const inForce = timed.filter(({ startMs, endMs }) => startMs <= asOfMs && asOfMs < endMs);
+  const later =
+    inForce.length > 0
+      ? []
+      : timed.filter(({ startMs, endMs }) => asOfMs < startMs && startMs < endMs);
   return {
     claims,
-    inForce: timed
-      .filter(({ startMs, endMs }) => startMs <= asOfMs && asOfMs < endMs)
-      .map(({ claim }) => claim)
-      .sort(byApproval),
+    inForce: inForce.map(({ claim }) => claim).sort(byApproval),
     history: timed
       .filter(({ claim, endMs }) => endMs <= asOfMs && everHeld(claim))
       .sort((a, b) => b.endMs - a.endMs || byApproval(b.claim, a.claim))
       .map(({ claim }) => claim),
+    next: later.sort((a, b) => a.startMs - b.startMs || byApproval(a.claim, b.claim))[0]?.claim,
   };
 }
 
@@ -69,6 +74,8 @@ export interface Question {
   known: Known;
   /** Default: no dimension has a hierarchy. */
   isWithin?: IsWithin;
+  /** Whether the ontology has the dimension. Default: it has. */
+  isDeclared?: (dimension: string) => boolean;
   /** Whether an excerpt still stands in a captured source. Default: it does. */
   verifies?: (evidence: Evidence) => boolean;
 }
@@ -78,6 +85,20 @@ export interface Question {
  * Never ranks two heads: where decisions of different meaning hold and none is a strict exception to the other, it says so.
  */
 export function resolve(question: Question): Resolution {
+  const resolution = decided(question);
+  const ignored = ignoredOf(question);
+  if (ignored.length === 0) return resolution;
+  return { ...resolution, reason: `${resolution.reason} ${notCounted(ignored)}` };
+}
+
+/** Dimensions asked about that neither the ontology nor a decision in force knows. */
+function ignoredOf({ scope, topic, isDeclared = () => true }: Question): string[] {
+  if (scope === undefined || topic.inForce.length === 0) return [];
+  const named = topic.inForce.map((c) => c.scope);
+  return unnamedIn(scope, named).filter((dimension) => !isDeclared(dimension));
+}
+
+function decided(question: Question): Resolution {
   const { topic, known, isWithin = FLAT } = question;
   const applicable = topic.inForce.filter((c) => covers(c.scope, question.scope ?? {}, isWithin));
   const narrowest = applicable.filter(
@@ -164,7 +185,7 @@ type Nothing = Pick<Resolution, 'state' | 'reason' | 'alternatives'>;
 
 /** No decision applies: the most telling fact becomes the reason. */
 function nothing(question: Question): Nothing {
-  const { claims, inForce, history } = question.topic;
+  const { claims, inForce, history, next } = question.topic;
   if (inForce.length > 0)
     return {
       state: 'insufficient_evidence',
@@ -177,7 +198,14 @@ function nothing(question: Question): Nothing {
   if (lapsed)
     return {
       state: 'insufficient_evidence',
-      reason: afterLast(lapsed, question.known),
+      reason: afterLast(
+        lapsed,
+        question.known,
+        next && {
+          claim: next,
+          covers: covers(next.scope, question.scope ?? {}, question.isWithin),
+        },
+      ),
       alternatives: [],
     };
   const pending = claims.filter(
@@ -186,7 +214,7 @@ function nothing(question: Question): Nothing {
   if (pending.length > 0)
     return {
       state: 'insufficient_evidence',
-      reason: `Nothing is approved; ${pending.length} candidate${pending.length === 1 ? ' awaits' : 's await'} review.`,
+      reason: `Nothing is approved${next ? ' for the time asked' : ''}; ${pending.length} candidate${pending.length === 1 ? ' awaits' : 's await'} review.`,
       alternatives: [],
     };
   const later = claims.some((c) => validity(c, question.known));

@@ -187,6 +187,7 @@ function resolved(
     scope,
     known,
     isWithin: axes.ontology.isWithin,
+    isDeclared: (dimension) => axes.ontology.isDeclaredDimension(dimension),
     verifies: sources.verifies,
   });
   const { state, reason, decision, alternatives, history } = resolution;

@@ -121,10 +121,10 @@ function fewClaims(reads: Reads, line: Line): ClaimView[] | undefined {
     : rows.map((row) => storedClaim(reads, line[1], row['body'] as string));
 }
 
-/** When the next decision of a topic begins. */
-function nextBeginning(reads: Reads, line: Line, asOfMs: number): number {
-  const sql = `${held('min(start_ms) AS ms', 'claim_validity')} AND end_ms > ? AND start_ms > ?`;
-  return (reads.get(sql, ...line, asOfMs, asOfMs)?.['ms'] ?? Infinity) as number;
+/** When the next decision of a topic begins, of those that are also `so`. */
+function nextBeginning(reads: Reads, line: Line, asOfMs: number, so = '', ...params: Param[]) {
+  const sql = `${held('min(start_ms) AS ms', 'claim_validity')} AND end_ms > ? AND start_ms > ? ${so}`;
+  return (reads.get(sql, ...line, asOfMs, asOfMs, ...params)?.['ms'] ?? Infinity) as number;
 }
 
 /**
@@ -144,13 +144,25 @@ function claimsThatMatter(reads: Reads, line: Line, asOfMs: number, known: Known
   };
   const [valid, approved] = [held('body', 'claim_validity'), held('body', 'claim_approved')];
   take(`${valid} AND end_ms > ? AND start_ms <= ? AND +approved_position <= ?`, asOfMs, asOfMs, at);
-  if (past) {
-    for (const claim of endedSince(reads, line, at, asOfMs)) found.set(claim.decision_id, claim);
+  const since = (start: '<=' | '>'): void => {
+    for (const claim of endedSince(reads, line, at, `c.start_ms ${start} ?`, asOfMs))
+      found.set(claim.decision_id, claim);
+  };
+  if (past) since('<=');
+  if (![...found.values()].some((claim) => holds(claim, asOfMs, known))) {
+    // It holds for some time, and was approved by then.
+    const so = 'AND +start_ms < +end_ms AND +approved_position <= ?';
+    const from = nextBeginning(reads, line, asOfMs, so, at);
+    const first = held('body, min(approved_position)', 'claim_validity');
+    if (from < Infinity) take(`${first} AND end_ms > ? AND start_ms = ? ${so}`, from, from, at);
+    if (past) since('>');
+  }
+  if (past)
     take(
       `${approved} AND approved_position <= ? ORDER BY approved_position DESC LIMIT ${HISTORY_MAX + 1}`,
       at,
     );
-  } else take(`${valid} AND end_ms <= ? ORDER BY end_ms DESC LIMIT ${HISTORY_MAX + 1}`, asOfMs);
+  else take(`${valid} AND end_ms <= ? ORDER BY end_ms DESC LIMIT ${HISTORY_MAX + 1}`, asOfMs);
   // What waits now or, in the past, what had been proposed by then.
   const proposed = `${ofLine('body', 'claim_line')} AND position <= ?`;
   if (past) take(`${proposed} ORDER BY position DESC LIMIT ${LOOKED_AT}`, at);
@@ -170,12 +182,23 @@ function claimsThatMatter(reads: Reads, line: Line, asOfMs: number, known: Known
   return [...found.values()];
 }
 
-/** Claims that were approved by the position `at`, and whose present end was recorded only later. */
-function endedSince(reads: Reads, line: Line, at: number, asOfMs: number): ClaimView[] {
+function holds(claim: ClaimView, asOfMs: number, known: Known): boolean {
+  const interval = validity(claim, known);
+  return interval !== undefined && interval.startMs <= asOfMs && asOfMs < interval.endMs;
+}
+
+/** Claims that were approved by the position `at`, whose present end was recorded only later, and whose start is in bounds. */
+function endedSince(
+  reads: Reads,
+  line: Line,
+  at: number,
+  start: `c.start_ms ${'<=' | '>'} ?`,
+  asOfMs: number,
+): ClaimView[] {
   const { upTo, after } = forksAround(at);
   const sql = (bound: string): string =>
     `SELECT c.body FROM json_each(?) f CROSS JOIN claim c ON c.fork = f.value
-      WHERE c.line = ? AND c.workspace = ? AND c.topic = ? AND ${bound} AND c.start_ms <= ?`;
+      WHERE c.line = ? AND c.workspace = ? AND c.topic = ? AND ${bound} AND ${start}`;
   const before = reads.all(sql('c.ended_position > ?'), JSON.stringify(upTo), ...line, at, asOfMs);
   const later = reads.all(
     sql('c.approved_position <= ?'),

@@ -1,5 +1,6 @@
 import type { Reads, Row } from '#projections/read-database.js';
 import { Recent } from '#kernel/recent.js';
+import { Refusal } from '#kernel/refusal.js';
 import { nameKey } from '#kernel/text.js';
 import { withinOf, type IsWithin } from '../domain/hierarchy.js';
 import { EMPTY } from '../domain/ontology-content.js';
@@ -110,6 +111,25 @@ export function viewOf(version: number, content: OntologyContent): OntologyView 
           : [];
       }),
   };
+}
+
+/** Refuses to look for a scope that cannot exist: no record of it is taken either. */
+export function assertPossible(
+  view: OntologyView,
+  scope: Readonly<Record<string, string>> | undefined,
+): void {
+  if (scope === undefined) return;
+  const issues = view.undeclared(scope).map((dimension) => ({
+    path: `scope.${dimension}`,
+    problem: `"${scope[dimension] ?? ''}" is no declared value of ${dimension}, which is closed`,
+  }));
+  const [first] = issues;
+  if (first)
+    throw new Refusal('invalid', 'undeclared_scope_value', `${first.path}: ${first.problem}`, {
+      path: first.path,
+      issues,
+      fix: 'use a value that get_ontology lists, or leave the dimension out',
+    });
 }
 
 function fits(rule: AuthorityRule, sourceType: string | undefined): boolean {

@@ -34,7 +34,7 @@ export interface VersionBody {
 /** Versions of each workspace's ontology, the proposals for them, and the names of declared topics with the time for which each was known. */
 export const ontology = projection(
   'ontology',
-  1,
+  2,
   {
     ontology_version: `CREATE TABLE ontology_version (
       workspace TEXT NOT NULL, version INTEGER NOT NULL, position INTEGER NOT NULL, recorded_ms INTEGER NOT NULL,

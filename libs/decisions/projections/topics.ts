@@ -13,7 +13,7 @@ import { LATEST, limitsOf } from './ontology-queries.js';
  */
 export const topics = projection(
   'topics',
-  4,
+  5,
   {
     topic_alias: `CREATE TABLE topic_alias (
       workspace TEXT NOT NULL, name_key TEXT NOT NULL, topic TEXT NOT NULL, alias TEXT NOT NULL, name TEXT NOT NULL,

@@ -11,7 +11,8 @@ import { ReadModels } from '#projections/read-models.js';
 import { BLOBS, CLOCK } from '#projections/tokens.js';
 import type { IngestInput, IngestReceipt, RecordInput } from './contract-ingestion.js';
 import { topicId, topicOf } from './domain/claim.js';
-import { planIngestion } from './domain/document-plan.js';
+import { documentKeys, planIngestion } from './domain/document-plan.js';
+import type { Standing } from './domain/document-standing.js';
 import { assertSameContent } from './domain/ingestion.js';
 import {
   planRecords,
@@ -30,17 +31,18 @@ import {
   jobOf,
   manifestRecord,
   markedDecisions,
+  refuseEmptyIntervals,
   remarksOn,
   sourcesOf,
   textsOf,
   topicNames,
-  type Held,
   type Text,
 } from './handlers-submission.js';
-import { idInLine } from './domain/topic-merge.js';
 import { ring } from './domain/topic-refusals.js';
 import { SubmitIngestion } from './messages.js';
 import { sealedSubmission, withSubjects } from './handlers-sealing.js';
+import { standingOf } from './handlers-standing.js';
+import { topicsOfDocuments } from './projections/documents.js';
 import { ontologyAt } from './projections/ontology-queries.js';
 import { topicsNamed } from './projections/topics.js';
 import {
@@ -78,6 +80,7 @@ export class SubmitIngestionHandler implements ICommandHandler<SubmitIngestion> 
       withSubjects(reads, this.sealing, workspace, given, input.documents !== undefined),
     );
     const zone = this.models.now((reads) => workspaceView(reads, workspace).zone);
+    refuseEmptyIntervals(input, zone);
     const manifest = {
       ...(await this.manifestOf(caller, input, sources, texts)),
       remarks: remarksOn(sources, this.clock(), zone),
@@ -86,13 +89,17 @@ export class SubmitIngestionHandler implements ICommandHandler<SubmitIngestion> 
     await this.checkTargets(caller, manifest);
     const governor = isGovernor(caller);
     if (input.dry_run) {
+      const known = await this.models.read((reads) =>
+        topicsOfDocuments(reads, workspace, documentKeys(manifest)),
+      );
       const plan = planIngestion(
         manifest,
         texts.map((t) => t.text),
         { governor, job },
+        known,
       );
       const fourEyes = caller.fourEyes ? caller.principal : undefined;
-      return dryRun(manifest, plan, await this.known(caller, plan), fourEyes);
+      return dryRun(manifest, plan, await this.standings(caller, plan), fourEyes);
     }
     const { blobs, names } = await sealedSubmission(this.sealing, workspace, manifest, texts);
     await this.blobs.putBlobs(blobs);
@@ -123,14 +130,13 @@ export class SubmitIngestionHandler implements ICommandHandler<SubmitIngestion> 
     return receiptOf(job, sources, state.status === 'absent' ? 0 : state.total, position);
   }
 
-  /** Which of the planned claims are there already, and as what. */
-  private async known(caller: Caller, plan: Plan): Promise<Map<string, Held>> {
-    const found = new Map<string, Held>();
-    for (const { topic, claim } of plan.topics.flat()) {
-      const home = await homeTopic(this.streams, caller.workspace, topic.id);
-      const { state } = await this.streams.load(topicStreams, topicStream(caller.workspace, home));
-      const held = state.decisions.get(idInLine(state, home, claim.decision_id));
-      if (held) found.set(claim.decision_id, held);
+  /** How each planned claim stands before anything of the plan is recorded. */
+  private async standings(caller: Caller, plan: Plan): Promise<(Standing & { home: string })[]> {
+    const found: (Standing & { home: string })[] = [];
+    for (const claims of plan.topics) {
+      const renamed = new Map<string, string>();
+      for (const planned of claims)
+        found.push(await standingOf(this.streams, caller.workspace, planned, { renamed }));
     }
     return found;
   }

@@ -166,7 +166,7 @@ async function assignTopic(
       {
         path: 'topic',
         issues: [{ path: 'topic', problem: `the state of ${twin.id} is ${twin.status}` }],
-        fix: 'retract this candidate, or ingest a new record to propose it again',
+        fix: 'retract this candidate; to propose it again, ingest it with a decided_at or effective_from of its own, or in other words',
       },
     );
   const done = await streams.execute(

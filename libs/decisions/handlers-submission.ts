@@ -13,6 +13,8 @@ import {
 } from './contract-ingestion.js';
 import { EXTRACTOR, extractDecisions, type Extracted } from './domain/extract.js';
 import type { FindingData } from './domain/ingestion.events.js';
+import { reasonOfKnown, type Standing } from './domain/document-standing.js';
+import { distinct } from './handlers-standing.js';
 import { FOUR_EYES } from './domain/topic-refusals.js';
 import type { Decision } from './domain/topic-state.js';
 import type {
@@ -174,6 +176,17 @@ export function manifestRecord(
   return { ...said, topics, scope, supersedes, evidence: found };
 }
 
+/** A decision that ends before it begins holds at no time, and no reviewer could approve it as it is. */
+export function refuseEmptyIntervals(input: IngestInput, zone: string): void {
+  for (const [i, { effective_from: from, effective_to: to }] of (input.records ?? []).entries())
+    if (from !== undefined && to !== undefined && whenMs(to, zone) <= whenMs(from, zone))
+      throw invalid(
+        `records[${i}].effective_to`,
+        `${to} is not after effective_from, ${from}`,
+        'give an end after the start; the interval is half-open',
+      );
+}
+
 /** Two clocks may differ by this much without a word. */
 const SKEW_MS = 300_000;
 
@@ -223,22 +236,19 @@ export function extractedRecord(
   };
 }
 
-/** What is recorded already of a planned claim. */
-export type Held = Pick<Decision, 'status' | 'proposedBy'>;
-
-/** `known`: the planned claims that are recorded already. `fourEyes`: who hands in, where he may not approve what he proposes. */
+/** `claims`: those of the plan, as they stand. `fourEyes`: who hands in, where he may not approve what he proposes. */
 export function dryRun(
   manifest: Manifest,
   plan: Plan,
-  known: ReadonlyMap<string, Held>,
+  claims: readonly (Standing & { home: string })[],
   fourEyes: string | undefined,
 ): IngestReceipt {
-  const planned = plan.topics.flat().map((claim): RecordOutcome => ({
+  const planned = claims.map(({ planned: claim, held, home }): RecordOutcome => ({
     index: claim.index,
     decision_id: claim.claim.decision_id,
-    topic: claim.topic.id,
+    topic: home,
     ...(claim.path === undefined ? {} : { path: claim.path }),
-    ...expected(claim, known.get(claim.claim.decision_id), fourEyes),
+    ...expected(claim, held, fourEyes),
   }));
   const skipped = plan.skipped.map((s): RecordOutcome => ({ outcome: 'skipped', ...s }));
   const records = [...planned, ...skipped].sort((a, b) => a.index - b.index);
@@ -247,20 +257,18 @@ export function dryRun(
     source_ids: manifest.sources.map((s) => s.source_id),
     records_total: records.length,
     records,
-    findings: plan.findings,
+    findings: distinct([...plan.findings, ...claims.flatMap((c) => c.findings)]),
   };
 }
 
 function expected(
   { approve, claim }: PlannedClaim,
-  held: Held | undefined,
+  held: Decision | undefined,
   fourEyes: string | undefined,
 ): Pick<RecordOutcome, 'outcome' | 'reason'> {
   const isOwn = fourEyes !== undefined && (held?.proposedBy ?? fourEyes) === fourEyes;
-  if (held && !(approve && !isOwn && held.status === 'candidate')) {
-    const reason = `duplicate of ${claim.decision_id}, which is ${held.status}`;
-    return { outcome: 'skipped', reason };
-  }
+  if (held && !(approve && !isOwn && held.status === 'candidate'))
+    return { outcome: 'skipped', reason: reasonOfKnown(held) };
   if (approve) return isOwn ? { outcome: 'queued', reason: FOUR_EYES } : { outcome: 'stored' };
   return { outcome: 'queued', reason: claim.reasons.join(', ') };
 }

@@ -1,6 +1,7 @@
 import type { Projection } from '#projections/projection.js';
 import { claims } from './projections/claims.js';
 import { decided } from './projections/decided.js';
+import { documents } from './projections/documents.js';
 import { ingestions } from './projections/ingestions.js';
 import { ontology } from './projections/ontology.js';
 import { reviewQueue, type AwaitingReview } from './projections/review-queue.js';
@@ -34,5 +35,15 @@ export { topicsNamed } from './projections/topics.js';
 
 /** The read models of this context, in no particular order. `others`: what further contexts put into the queue of reviews. */
 export function decisionProjections(others: readonly AwaitingReview[] = []): Projection[] {
-  return [claims, decided, ingestions, ontology, reviewQueue(others), search, timeline, topics];
+  return [
+    claims,
+    decided,
+    documents,
+    ingestions,
+    ontology,
+    reviewQueue(others),
+    search,
+    timeline,
+    topics,
+  ];
 }

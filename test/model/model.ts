@@ -28,6 +28,7 @@ export class Model {
   /** `id`: what the ledger calls it if it is new. */
   ingest(id: string, said: Said, supersedes: string[], approved: boolean, by: string): string {
     const known = this.find(said);
+    if (said.to !== undefined && said.to <= (said.from ?? -Infinity)) return 'invalid_arguments';
     if (supersedes.some((t) => this.get(t)?.topic !== said.topic)) return 'unknown_target';
     if (known && supersedes.some((t) => this.replaces(t, known.id))) return 'supersession_cycle';
     if (known && known.state !== 'candidate') return `skipped ${known.state}`;

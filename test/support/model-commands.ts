@@ -134,7 +134,10 @@ const ingest = fc
           decision_id: string;
         }[];
         id = outcome!.decision_id;
-        const reason = /which is (\w+)$/.exec(outcome?.reason ?? '')?.[1] ?? outcome?.reason;
+        const told = /which is (\w+)$|^decided_before: .* is (\w+);|^(\w+): /.exec(
+          outcome?.reason ?? '',
+        );
+        const reason = told?.slice(1).find((word) => word !== undefined) ?? outcome?.reason;
         if (outcome?.reason === 'confirms_head') r.count('confirming');
         if (outcome?.reason?.startsWith('conflict_opened') === true) r.count('conflict opened');
         got = outcome!.outcome === 'stored' ? 'stored' : `${outcome!.outcome} ${reason ?? ''}`;

@@ -146,7 +146,8 @@ export function contentHash(
 
 /**
  * Id of a claim inside its topic, from what it says and on which words; not from when or through which ingestion it came,
- * nor from offsets, so that a new version of a document that says the same again is recognised as a duplicate.
+ * nor from offsets, so that a new version of a document that says the same again is recognised as a duplicate. `occurrence`: which time it
+ * is that a document came back to these words.
  */
 export function decisionId(
   topic: string,
@@ -154,6 +155,7 @@ export function decisionId(
     Proposed,
     'statement' | 'value' | 'scope' | 'effective_from' | 'effective_to' | 'decided_at' | 'evidence'
   >,
+  occurrence = 1,
 ): string {
   const { statement, value, scope, effective_from, effective_to, decided_at, evidence } = claim;
   const said = {
@@ -162,6 +164,7 @@ export function decisionId(
     scope,
     dates: [effective_from ?? null, effective_to ?? null, decided_at ?? null],
     evidence: evidence.map((e) => e.excerpt.normalize('NFC').replace(/\s+/gu, ' ')),
+    ...(occurrence === 1 ? {} : { occurrence }),
   };
   return `${topic}.${sha256(canonicalJson(said)).slice(0, 12)}`;
 }

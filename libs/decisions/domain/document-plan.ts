@@ -1,51 +1,36 @@
-import { contentHash, documentKey, topicId } from './claim.js';
+import { documentKey, topicId } from './claim.js';
 import { readDocumentSet, type DecisionDocument, type DocumentSet } from './document-set.js';
 import {
   byTopic,
   claimOf,
   planRecords,
+  withLinks,
+  type DocumentClaim,
   type Manifest,
   type Plan,
   type PlannedClaim,
   type Said,
 } from './ingestion-plan.js';
-import { idInLine } from './topic-merge.js';
-import type { Topic } from './topic-state.js';
 import type { Evidence, Relation } from './topic.events.js';
+
+/** The topics that hold claims of a document, by its key. */
+export type TopicsOfDocuments = ReadonlyMap<string, readonly string[]>;
 
 /** What an ingestion will propose and approve; the same input always gives the same plan. */
 export function planIngestion(
   manifest: Manifest,
   texts: readonly string[],
   authority: { governor: boolean; job: string },
+  known: TopicsOfDocuments,
 ): Plan {
   return manifest.paths
-    ? planDocuments(manifest, manifest.paths, texts, authority.governor)
+    ? planDocuments(manifest, manifest.paths, texts, authority.governor, known)
     : planRecords(manifest, authority);
 }
 
-/**
- * A document that says something else than before replaces what it said before (QO-23): its new claim supersedes the head that the
- * same document gave. `topic` is the present state of the claim's topic.
- */
-export function replacingOwnHead(planned: PlannedClaim, topic: Topic): PlannedClaim {
-  const { document, decision_id } = planned.claim;
-  if (document === undefined || topic.decisions.has(decision_id)) return planned;
-  const key = documentKey(document);
-  const own = [...topic.heads].filter((id) => topic.decisions.get(id)?.documentKey === key);
-  const supersedes = [...new Set([...planned.claim.supersedes, ...own])];
-  if (own.length === 0) return planned;
-  return { ...planned, claim: withLinks(planned, supersedes, planned.claim.relations) };
-}
-
-/** The claim under the ids that the topic knows, where topics were merged since it was planned or handed in before. */
-export function asKnown(planned: PlannedClaim, home: string, topic: Topic): PlannedClaim {
-  if (topic.absorbed.size === 0) return planned;
-  const { claim } = planned;
-  const known = (id: string): string => idInLine(topic, home, id);
-  const relations = claim.relations.map((r) => ({ ...r, decision_id: known(r.decision_id) }));
-  const linked = withLinks(planned, claim.supersedes.map(known), relations);
-  return { ...planned, claim: { ...linked, decision_id: known(claim.decision_id) } };
+/** What the documents of a folder are recognised by; none for records. */
+export function documentKeys({ collection, paths = [] }: Manifest): string[] {
+  return paths.map((path) => documentKey(`${collection}/${path}`));
 }
 
 interface Reading {
@@ -55,6 +40,7 @@ interface Reading {
   ring: Set<string>;
   approved: Map<string, boolean>;
   governor: boolean;
+  known: TopicsOfDocuments;
 }
 
 function planDocuments(
@@ -62,16 +48,18 @@ function planDocuments(
   paths: readonly string[],
   texts: readonly string[],
   governor: boolean,
+  known: TopicsOfDocuments,
 ): Plan {
   const set = readDocumentSet(paths.map((path, i) => ({ path, text: texts[i] ?? '' })));
   const personal = new Set(paths.filter((_, i) => manifest.sources[i]?.subject !== undefined));
   const reading: Reading = {
     set,
     byPath: new Map(set.decisions.map((d) => [d.path, d])),
-    topicOf: topicsOfLines(set, manifest.collection, personal),
+    topicOf: topicsOfLines(set, manifest.collection, personal, known),
     ring: new Set(set.findings.filter((f) => f.kind === 'ring').flatMap((f) => f.documents)),
     approved: new Map(),
     governor,
+    known,
   };
   const indexOf = new Map(paths.map((path, i) => [path, i]));
   const ids = new Map<string, string>();
@@ -90,21 +78,27 @@ function planDocuments(
 }
 
 /**
- * A line of decisions is one topic: its id comes from the path of its first document, its name from that document's title. Names of topics
+ * A line of decisions is one topic: its id comes from the path of its first document, its name from that document's title. Where its
+ * documents are known already, in whatever line, it is the topic that holds them: a link that comes or goes moves none of them. Names of topics
  * are stored in clear, so the title of a document about somebody (`personal`) is none: its path without the ending is.
  */
 function topicsOfLines(
   set: DocumentSet,
   collection: string,
   personal: ReadonlySet<string>,
+  known: TopicsOfDocuments,
 ): Reading['topicOf'] {
   const byPath = new Map(set.decisions.map((d) => [d.path, d]));
   return new Map(
     set.lines.flatMap((line) => {
       const first = line.documents[0] ?? '';
       const stem = first.replace(/\.[^./]+$/, '');
+      const own = topicId(`${collection}/${stem}`);
+      const held = line.documents.flatMap(
+        (path) => known.get(documentKey(`${collection}/${path}`)) ?? [],
+      );
       const topic = {
-        id: topicId(`${collection}/${stem}`),
+        id: held.includes(own) ? own : (held[0] ?? own),
         name: personal.has(first) ? stem : line.name,
         aliases: line.documents.flatMap((path) => {
           const document = byPath.get(path);
@@ -140,9 +134,10 @@ function planDocument(
       ]
     : [];
   const reasons = reasonsOfDocument(document, reading);
+  const name = `${manifest.collection}/${document.path}`;
   const said: Said = {
     statement: document.title,
-    document: `${manifest.collection}/${document.path}`,
+    document: name,
     scope: {},
     ...(decidedOn === undefined ? {} : { decided_at: decidedOn, effective_from: decidedOn }),
     supersedes: [],
@@ -155,7 +150,23 @@ function planDocument(
     topic,
     claim: claimOf(topic.id, said, reasons),
     approve: reasons.length === 0,
+    document: {
+      reads: document.statusText,
+      isDecided: isDecided(reasons),
+      isReplaced: reading.set.links.some(
+        (l) => l.kind === 'supersedes' && l.older === document.path,
+      ),
+      elsewhere: (reading.known.get(documentKey(name)) ?? []).filter((id) => id !== topic.id),
+    },
   };
+}
+
+function isDecided(reasons: readonly string[]): DocumentClaim['isDecided'] {
+  if (reasons.every((reason) => reason === 'requires_governor')) return true;
+  const saysNo = (reason: string): boolean =>
+    (reason.startsWith('status_') && reason !== 'status_unstated') ||
+    reason === 'superseded_without_approved_successor';
+  return reasons.some(saysNo) ? false : undefined;
 }
 
 function reasonsOfDocument(document: DecisionDocument, reading: Reading): string[] {
@@ -199,16 +210,6 @@ function link(planned: PlannedClaim, reading: Reading, ids: Map<string, string>)
     .map((l) => ({ kind: l.kind, decision_id: ids.get(l.older) ?? '' }) as Relation);
   if (supersedes.length === 0 && relations.length === 0) return planned;
   return { ...planned, claim: withLinks(planned, supersedes, relations) };
-}
-
-function withLinks(
-  { claim }: PlannedClaim,
-  supersedes: string[],
-  relations: Relation[],
-): PlannedClaim['claim'] {
-  const { decision_id, reasons, content_hash: _hash, ...said } = claim;
-  const linked = { ...said, supersedes, relations };
-  return { decision_id, ...linked, content_hash: contentHash(linked), reasons };
 }
 
 function retires(

@@ -1,7 +1,7 @@
 import type { Json } from '#kernel/json.js';
 import { contentHash, decisionId } from './claim.js';
 import type { FindingData } from './ingestion.events.js';
-import type { Evidence, Proposed, Scope } from './topic.events.js';
+import type { Evidence, Proposed, Relation, Scope } from './topic.events.js';
 
 /** What an ingestion was handed, without the texts; stored as a blob before the ingestion is acknowledged. */
 export interface Manifest {
@@ -55,6 +55,20 @@ export interface PlannedClaim {
   topic: { id: string; name: string; aliases: string[] };
   claim: Omit<Proposed, 'proposed_by' | 'origin'>;
   approve: boolean;
+  /** Present for a document. */
+  document?: DocumentClaim;
+}
+
+/** What a folder says of a document, beside its words. */
+export interface DocumentClaim {
+  /** Its status as written; empty where none is stated. */
+  reads: string;
+  /** Whether that says that it was decided; undefined where the folder does not settle it. */
+  isDecided: boolean | undefined;
+  /** Another document of the folder supersedes it. */
+  isReplaced: boolean;
+  /** The other topics that hold claims of it. */
+  elsewhere: readonly string[];
 }
 
 export interface Plan {
@@ -104,6 +118,17 @@ export function claimOf(
     content_hash: contentHash(said),
     reasons,
   };
+}
+
+/** The same claim with other links. */
+export function withLinks(
+  { claim }: PlannedClaim,
+  supersedes: string[],
+  relations: Relation[],
+): PlannedClaim['claim'] {
+  const { decision_id, reasons, content_hash: _hash, ...said } = claim;
+  const linked = { ...said, supersedes, relations };
+  return { decision_id, ...linked, content_hash: contentHash(linked), reasons };
 }
 
 /** What an ingestion of records will propose and approve. */

@@ -201,7 +201,7 @@ function candidate(
       fix:
         decision.status === 'approved'
           ? 'to end an approved decision, revoke it or approve a successor that supersedes it'
-          : 'ingest a new record to propose it again',
+          : 'to propose it again, ingest it with a decided_at or effective_from of its own, or in other words',
     },
   );
 }

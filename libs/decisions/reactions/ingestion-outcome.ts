@@ -1,15 +1,18 @@
 import type { Sealing } from '#event-store/sealing.js';
 import type { Refusal } from '#kernel/refusal.js';
 import { ERASED } from '#kernel/sealing.js';
+import { reasonOfKnown } from '../domain/document-standing.js';
 import { keysOfRecord, type Manifest, type PlannedClaim } from '../domain/ingestion-plan.js';
 import type { OutcomeEvent } from '../domain/ingestion.events.js';
+import { FOUR_EYES } from '../domain/topic-refusals.js';
+import type { Decision } from '../domain/topic-state.js';
 import type { TopicEvent } from '../domain/topic.events.js';
 
 /** What the events of a claim's append mean for its record. */
 export function outcomeOf(
   place: { index: number; topic: string; path?: string; decision_id: string },
   events: readonly TopicEvent[],
-  held: { status: string; mine: boolean },
+  held: { decision: Decision | undefined; mine: boolean },
   reasons: string[],
 ): OutcomeEvent {
   const conflict = events.find((e) => e.type === 'ConflictOpened');
@@ -22,12 +25,13 @@ export function outcomeOf(
     return { type: 'IngestionRecordStored', data: { ...place, note: 'confirms_head' } };
   if (events.some((e) => e.type === 'DecisionApproved'))
     return { type: 'IngestionRecordStored', data: place };
-  if (!held.mine)
+  const { decision, mine } = held;
+  if (decision && !mine)
     return {
       type: 'IngestionRecordSkipped',
-      data: { ...place, reason: `duplicate of ${place.decision_id}, which is ${held.status}` },
+      data: { ...place, reason: reasonOfKnown(decision) },
     };
-  return held.status === 'candidate'
+  return decision?.status === 'candidate'
     ? { type: 'IngestionRecordQueued', data: { ...place, reasons } }
     : { type: 'IngestionRecordStored', data: place };
 }
@@ -45,6 +49,11 @@ export function sealedOutcome(
   return { type: 'IngestionRecordSkipped', data: { ...place, reason: ERASED } };
 }
 
+/** Why a claim waits that was refused: the word, and what it means here. */
+export function reasonOfRefusal({ error, message }: Refusal): string {
+  return error === FOUR_EYES ? error : `${error}: ${message}`;
+}
+
 /** A merge that is under way: tried again it finds the decisions where they stand then. */
 export function mayPass({ kind, error }: Refusal): boolean {
   return kind === 'unavailable' || error === 'topic_merged';
@@ -57,7 +66,7 @@ export function skippedFor({ index, path, topic }: PlannedClaim, refusal: Refusa
       index,
       topic: topic.id,
       ...(path === undefined ? {} : { path }),
-      reason: `${refusal.error}: ${refusal.message}`,
+      reason: reasonOfRefusal(refusal),
     },
   };
 }

@@ -9,7 +9,7 @@ import { reaction, type Reaction } from '#projections/reaction.js';
 import type { ReadModels } from '#projections/read-models.js';
 import { CaptureSource } from '#sources/module.js';
 import { documentKey } from '../domain/claim.js';
-import { asKnown, planIngestion, replacingOwnHead } from '../domain/document-plan.js';
+import { documentKeys, planIngestion, type TopicsOfDocuments } from '../domain/document-plan.js';
 import {
   keysOfFindings,
   keysOfRecord,
@@ -21,22 +21,27 @@ import {
 import type { Ingestion } from '../domain/ingestion.js';
 import { ingestionCodec, type OutcomeEvent, type Submitted } from '../domain/ingestion.events.js';
 import type { Approval } from '../domain/topic-state.js';
+import { topicsOfDocuments } from '../projections/documents.js';
 import { timingFor } from '../projections/timing.js';
 import { sealedJson } from '../handlers-sealing.js';
-import {
-  homeTopic,
-  ingestionStream,
-  ingestionStreams,
-  topicStream,
-  topicStreams,
-} from '../streams.js';
+import { distinct, standingOf } from '../handlers-standing.js';
+import { ingestionStream, ingestionStreams, topicStream, topicStreams } from '../streams.js';
+import { atOnce } from './at-once.js';
 import { readWith, type Extractor, type Reading } from './extractor.js';
-import { mayPass, outcomeOf, sealedOutcome, skippedFor } from './ingestion-outcome.js';
+import {
+  mayPass,
+  outcomeOf,
+  reasonOfRefusal,
+  sealedOutcome,
+  skippedFor,
+} from './ingestion-outcome.js';
+
+type Renamed = Map<string, string>;
 
 interface Needs {
   streams: Streams;
   sealing: Sealing;
-  models: Pick<ReadModels, 'now'>;
+  models: Pick<ReadModels, 'now' | 'read'>;
   commands: CommandBus;
   blobs: BlobStore;
   clock: Clock;
@@ -44,8 +49,6 @@ interface Needs {
   extractor?: Extractor | undefined;
 }
 
-/** Topics worked on at once; their appends share the engine's group commits. */
-const AT_ONCE = 64;
 /** Outcomes reported in one append: small enough to show progress, large enough to cost little. */
 const REPORT_EVERY = 50;
 
@@ -62,6 +65,8 @@ export function ingestionReaction(needs: Needs): Reaction {
 class Job {
   private readonly id: string;
   private readonly outcomes: OutcomeEvent[] = [];
+  /** What came up while the claims were recorded. */
+  private readonly findings: Plan['findings'] = [];
   private manifest: Manifest = { collection: '', sources: [], records: [] };
 
   constructor(
@@ -83,17 +88,25 @@ class Job {
     this.manifest = manifest;
     const texts = await Promise.all(manifest.sources.map((s) => this.textOf(s)));
     const { governor, job_id: job } = this.submitted;
-    const plan = planIngestion(manifest, texts, { governor, job });
+    const known = await this.topicsOf(documentKeys(manifest));
+    const plan = planIngestion(manifest, texts, { governor, job }, known);
     await this.capture(manifest, plan, texts);
     await this.extract(manifest, texts[0] ?? '', state, plan);
     for (const { index, path, reason } of plan.skipped)
       this.outcomes.push({ type: 'IngestionRecordSkipped', data: { index, path, reason } });
     await atOnce(plan.topics, async (claims) => {
-      for (const planned of claims) this.outcomes.push(await this.record(planned));
+      const renamed = new Map<string, string>();
+      for (const planned of claims) this.outcomes.push(await this.record(planned, renamed));
       if (this.outcomes.length >= REPORT_EVERY) await this.report();
     });
     await this.report();
-    await this.complete(plan.findings);
+    await this.complete(distinct([...plan.findings, ...this.findings]));
+  }
+
+  private async topicsOf(keys: readonly string[]): Promise<TopicsOfDocuments> {
+    const { workspace, position } = this.event;
+    if (keys.length === 0) return new Map();
+    return this.needs.models.read((reads) => topicsOfDocuments(reads, workspace, keys), position);
   }
 
   private async complete(findings: Plan['findings']): Promise<void> {
@@ -194,51 +207,46 @@ class Job {
     });
   }
 
-  private async record(planned: PlannedClaim): Promise<OutcomeEvent> {
+  private async record(
+    planned: PlannedClaim,
+    renamed: Renamed,
+    approve = planned.approve,
+  ): Promise<OutcomeEvent> {
     try {
-      return await this.propose(planned, planned.approve);
+      return await this.propose(planned, approve, renamed);
     } catch (refusal) {
       if (!(refusal instanceof Refusal) || mayPass(refusal)) throw refusal;
-      if (planned.approve) return this.queueInstead(planned, refusal);
-      return skippedFor(planned, refusal);
+      if (!approve) return skippedFor(planned, refusal);
+      // What cannot be approved now is not lost: it waits for a reviewer with the refusal as its reason.
+      const claim = { ...planned.claim, reasons: [reasonOfRefusal(refusal)] };
+      return this.record({ ...planned, claim }, renamed, false);
     }
   }
 
-  /** What cannot be approved now is not lost: it waits for a reviewer with the refusal as its reason. */
-  private async queueInstead(planned: PlannedClaim, refusal: Refusal): Promise<OutcomeEvent> {
-    const claim = { ...planned.claim, reasons: [refusal.error] };
-    try {
-      return await this.propose({ ...planned, claim }, false);
-    } catch (again) {
-      if (!(again instanceof Refusal) || mayPass(again)) throw again;
-      return skippedFor(planned, again);
-    }
-  }
-
-  private async propose(planned: PlannedClaim, approve: boolean): Promise<OutcomeEvent> {
+  private async propose(
+    planned: PlannedClaim,
+    approve: boolean,
+    renamed: Renamed,
+  ): Promise<OutcomeEvent> {
     const { index, path } = planned;
     const { workspace } = this.event;
-    const topic = {
-      ...planned.topic,
-      id: await homeTopic(this.needs.streams, workspace, planned.topic.id),
-    };
-    const stream = topicStream(workspace, topic.id);
-    const { state } = await this.needs.streams.load(topicStreams, stream);
-    const proposed_by = this.event.actor.principal;
+    const { streams } = this.needs;
     const origin = `${this.submitted.job_id}#${index}`;
-    const said = replacingOwnHead(asKnown(planned, topic.id, state), state).claim;
-    const { document } = said;
+    const present = await standingOf(streams, workspace, planned, { origin, renamed });
+    this.findings.push(...present.findings);
+    const topic = { ...planned.topic, id: present.home };
+    const said = present.planned.claim;
     const keys = keysOfRecord(this.manifest, index);
     const claim = {
       ...said,
-      ...(document === undefined ? {} : { document_key: documentKey(document) }),
+      ...(said.document === undefined ? {} : { document_key: documentKey(said.document) }),
       ...(keys.length === 0 ? {} : { keys }),
-      proposed_by,
+      proposed_by: this.event.actor.principal,
       origin,
     };
-    const done = await this.needs.streams.execute(
+    const done = await streams.execute(
       topicStreams,
-      stream,
+      topicStream(workspace, topic.id),
       {
         type: 'Propose',
         topic: topic.id,
@@ -256,7 +264,7 @@ class Job {
     return outcomeOf(
       { ...place, decision_id: claim.decision_id },
       done.events,
-      { status: held?.status ?? 'candidate', mine: held?.origin === origin },
+      { decision: held, mine: held?.origin === origin },
       claim.reasons,
     );
   }
@@ -289,12 +297,4 @@ class Job {
       );
     }
   }
-}
-
-async function atOnce<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
-  const rest = items.values();
-  const worker = async (): Promise<void> => {
-    for (const item of rest) await work(item);
-  };
-  await Promise.all(Array.from({ length: Math.min(AT_ONCE, items.length) }, worker));
 }

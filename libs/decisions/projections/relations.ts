@@ -2,11 +2,10 @@ import { isoMs } from '#kernel/time.js';
 import type { Reads } from '#projections/read-database.js';
 import type { DecisionView } from '../contract.js';
 import { topicOf } from '../domain/claim.js';
-import { validity, type ClaimView } from '../domain/claim-view.js';
-import type { Axes } from './answering.js';
+import { validity, type ClaimView, type Known } from '../domain/claim-view.js';
 import { claimById } from './claim-queries.js';
 import { claims } from './claims.js';
-import { decisionView, decisiveEnd } from './views.js';
+import { decisionView, decisiveEnd, type NameOf } from './views.js';
 
 type RelationView = NonNullable<DecisionView['relations']>[number];
 
@@ -18,7 +17,11 @@ const FROM_THE_OTHER_SIDE = {
 /** Relations of one decision that are shown at most, those that it states itself first. */
 const SHOWN = 20;
 
-type Asked = Pick<Axes, 'asOfMs' | 'known' | 'nameOf'>;
+interface Asked {
+  asOfMs: number;
+  known: Known;
+  nameOf: NameOf;
+}
 
 /**
  * A decision as an answer shows it: where it has run out by then, until when it held; and what it amends or replaces in part, and what

@@ -10,7 +10,7 @@ import { HISTORY_MAX, topicAsOf } from './claim-queries.js';
 import { CONFLICTS_MAX, conflictsFor } from './conflict-queries.js';
 import { wholeAppends } from './knowledge.js';
 import { ontologyAt, type OntologyView } from './ontology-queries.js';
-import { relationsTold, shownDecision } from './relations.js';
+import { relationsTold, showing } from './relations.js';
 import type { Found } from './search-engine.js';
 import { namesakes, NOTHING_FOUND, suggestions } from './suggestions.js';
 import { topicsNamed, type TopicName } from './topics.js';
@@ -172,7 +172,7 @@ function resolved(
   axes: Axes,
 ): Body {
   const { asOfMs, known } = axes;
-  const show = (claim: ClaimView) => shownDecision(reads, workspace, claim, axes);
+  const show = showing(reads, workspace, axes);
   const sources = new Sources(reads, workspace);
   const at = topicAsOf(reads, workspace, topic.topic, asOfMs, known);
   const resolution = resolve({

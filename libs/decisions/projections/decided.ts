@@ -12,7 +12,7 @@ import { topicCodec } from '../domain/topic.events.js';
 import { axesOf, oneTopic, type Axes } from './answering.js';
 import { claimById } from './claim-queries.js';
 import { homeOf, linesOf, topicsNamed } from './topics.js';
-import { shownDecision } from './relations.js';
+import { showing } from './relations.js';
 
 /**
  * Approved decisions by the time at which they were decided. `at_ms` reads a date in UTC, since the workspace's zone is not known here:
@@ -102,14 +102,12 @@ export function decisionsMade(
         );
   const found: ClaimView[] = [];
   const done = (next?: Place): Decisions => ({
-    decisions: found.map((claim) =>
-      shownDecision(
-        reads,
-        workspace,
-        { ...claim, topic: homeOf(reads, workspace, claim.topic, axes.known) },
-        axes,
-      ),
-    ),
+    decisions: found
+      .map((claim) => ({
+        ...claim,
+        topic: homeOf(reads, workspace, claim.topic, axes.known),
+      }))
+      .map(showing(reads, workspace, axes)),
     decided: windowView(window),
     zone: axes.zone,
     position: String(position),

@@ -12,7 +12,7 @@ import type { Found } from './search-engine.js';
 import { namesakes, NOTHING_FOUND, suggestions } from './suggestions.js';
 import { timelinePage } from './timeline.js';
 import { aliasesOf, topicsNamed, type TopicName } from './topics.js';
-import { shownDecision } from './relations.js';
+import { showing } from './relations.js';
 
 /** Why the timeline is empty where the name stands for nothing. */
 export const UNRECOGNISED = 'No topic bears this name.';
@@ -62,7 +62,7 @@ export function history(
       .filter(
         (c) => holds(c) && (!input.scope || covers(c.scope, input.scope, axes.ontology.isWithin)),
       )
-      .map((c) => shownDecision(reads, workspace, c, axes)),
+      .map(showing(reads, workspace, axes)),
     timeline: entries,
     ...(window ? { decided: windowView(window) } : {}),
     ...(entries.length > 0 ? {} : { empty_reason: whyEmpty(input, read, next !== undefined) }),

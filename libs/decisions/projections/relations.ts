@@ -24,27 +24,27 @@ interface Asked {
 }
 
 /**
- * A decision as an answer shows it: where it has run out by then, until when it held; and what it amends or replaces in part, and what
- * does so to it (QO-23), which retires nothing.
+ * Shows decisions as an answer does: where one has run out by then, until when it held; and what it amends or replaces in part, and
+ * what does so to it (QO-23), which retires nothing.
  */
-export function shownDecision(
+export function showing(
   reads: Reads,
   workspace: string,
-  claim: ClaimView,
   axes: Asked,
-): DecisionView {
-  const view = decisionView(claim, axes.known, axes.nameOf);
-  const endMs = validity(claim, axes.known)?.endMs ?? Infinity;
-  const hasRunOut = view.ended_at === undefined && endMs <= axes.asOfMs;
-  const relations = hasRelations(reads, workspace)
-    ? relationsOf(reads, workspace, claim, axes)
-    : [];
-  if (!hasRunOut && relations.length === 0) return view;
-  return {
-    ...view,
-    ...(hasRunOut ? { ended_at: isoMs(endMs) } : {}),
-    ...(relations.length === 0 ? {} : { relations }),
+): (claim: ClaimView) => DecisionView {
+  const areRelated = hasRelations(reads, workspace);
+  return (claim) => {
+    const view = decisionView(claim, axes.known, axes.nameOf);
+    const ranOut = view.ended_at === undefined ? endBy(claim, axes) : {};
+    const relations = areRelated ? relationsOf(reads, workspace, claim, axes) : [];
+    if (ranOut.ended_at === undefined && relations.length === 0) return view;
+    return { ...view, ...ranOut, ...(relations.length === 0 ? {} : { relations }) };
   };
+}
+
+function endBy(claim: ClaimView, { asOfMs, known }: Asked): Pick<DecisionView, 'ended_at'> {
+  const endMs = validity(claim, known)?.endMs ?? Infinity;
+  return endMs <= asOfMs ? { ended_at: isoMs(endMs) } : {};
 }
 
 /** What a reader of the answer must not miss; empty where nothing bears on the decision. */

@@ -43,7 +43,7 @@ import { SubmitIngestion } from './messages.js';
 import { sealedSubmission, withSubjects } from './handlers-sealing.js';
 import { standingOf } from './handlers-standing.js';
 import { topicsOfDocuments } from './projections/documents.js';
-import { ontologyAt } from './projections/ontology-queries.js';
+import { assertPossible, ontologyAt } from './projections/ontology-queries.js';
 import { topicsNamed } from './projections/topics.js';
 import {
   homeTopic,
@@ -208,22 +208,10 @@ export class SubmitIngestionHandler implements ICommandHandler<SubmitIngestion> 
     );
   }
 
-  /** A closed dimension takes only the values that the ontology declares. */
   private async checkScopes(caller: Caller, { records }: Manifest): Promise<void> {
     const ontology = await this.models.read((reads) => ontologyAt(reads, caller.workspace));
-    const issues = records.flatMap(({ scope }, i) =>
-      ontology.undeclared(scope).map((dimension) => ({
-        path: `records[${i}].scope.${dimension}`,
-        problem: `"${scope[dimension] ?? ''}" is no declared value of ${dimension}, which is closed`,
-      })),
-    );
-    const [first] = issues;
-    if (first)
-      throw new Refusal('invalid', 'undeclared_scope_value', `${first.path}: ${first.problem}`, {
-        path: first.path,
-        issues,
-        fix: 'use a value that get_ontology lists, or propose a new one with edit_ontology',
-      });
+    const scopes = records.map(({ scope }, i) => ({ path: `records[${i}].scope`, scope }));
+    assertPossible(ontology, scopes, 'propose a new one with edit_ontology');
   }
 
   /** A record may only replace decisions that exist in its topic and must close no ring (B08): decided on the present state, appended nowhere. */

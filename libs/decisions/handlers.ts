@@ -32,7 +32,7 @@ import { attestedOf } from './projections/attesting.js';
 import { decisionsMade } from './projections/decided.js';
 import { history, UNRECOGNISED } from './projections/history.js';
 import { ingestionView } from './projections/ingestions.js';
-import { assertPossible } from './projections/ontology-queries.js';
+import { assertAskable } from './projections/ontology-queries.js';
 import { pending } from './projections/review-queue.js';
 import type { Found } from './projections/search-engine.js';
 import { SUGGESTED } from './projections/suggestions.js';
@@ -144,7 +144,7 @@ export class ResolveDecisionStateHandler implements IQueryHandler<ResolveDecisio
     const read = (found?: Found): Promise<{ given: Answer; used: T }> =>
       this.models.read((reads, at) => {
         if (input.scope !== undefined)
-          assertPossible(axesOf(reads, workspace, input, nowMs).ontology, input.scope);
+          assertAskable(axesOf(reads, workspace, input, nowMs).ontology, input.scope);
         const { result: given, keys } = reads.collecting(() =>
           answer(reads, workspace, input, nowMs, at, found),
         );

@@ -6,7 +6,7 @@ import { validity, type ClaimView } from '../domain/claim-view.js';
 import { declaredNear } from '../domain/declared-near.js';
 import { axesOf, type Axes } from './answering.js';
 import { topicAsOf } from './claim-queries.js';
-import { assertPossible } from './ontology-queries.js';
+import { assertAskable } from './ontology-queries.js';
 import { isDecidedIn, windowOf, windowView } from './decided.js';
 import type { Found } from './search-engine.js';
 import { namesakes, NOTHING_FOUND, suggestions } from './suggestions.js';
@@ -27,7 +27,7 @@ export function history(
   found: Found = NOTHING_FOUND,
 ): History {
   const axes = axesOf(reads, workspace, input, nowMs);
-  assertPossible(axes.ontology, input.scope);
+  assertAskable(axes.ontology, input.scope);
   const asked = input.decided_since ?? input.decided_until;
   const window = asked === undefined ? undefined : windowOf(input, axes, nowMs);
   const named = topicsNamed(reads, workspace, input.topic, axes.known);

@@ -113,23 +113,33 @@ export function viewOf(version: number, content: OntologyContent): OntologyView 
   };
 }
 
-/** Refuses to look for a scope that cannot exist: no record of it is taken either. */
+/** A closed dimension has only the values that the ontology declares: nothing is recorded with another one, and none is asked about. */
 export function assertPossible(
   view: OntologyView,
-  scope: Readonly<Record<string, string>> | undefined,
+  scopes: readonly { path: string; scope: Readonly<Record<string, string>> | undefined }[],
+  otherwise: string,
 ): void {
-  if (scope === undefined) return;
-  const issues = view.undeclared(scope).map((dimension) => ({
-    path: `scope.${dimension}`,
-    problem: `"${scope[dimension] ?? ''}" is no declared value of ${dimension}, which is closed`,
-  }));
+  const issues = scopes.flatMap(({ path, scope = {} }) =>
+    view.undeclared(scope).map((dimension) => ({
+      path: `${path}.${dimension}`,
+      problem: `"${scope[dimension] ?? ''}" is no declared value of ${dimension}, which is closed`,
+    })),
+  );
   const [first] = issues;
   if (first)
     throw new Refusal('invalid', 'undeclared_scope_value', `${first.path}: ${first.problem}`, {
       path: first.path,
       issues,
-      fix: 'use a value that get_ontology lists, or leave the dimension out',
+      fix: `use a value that get_ontology lists, or ${otherwise}`,
     });
+}
+
+/** For the scope of a question. */
+export function assertAskable(
+  view: OntologyView,
+  scope: Readonly<Record<string, string>> | undefined,
+): void {
+  assertPossible(view, [{ path: 'scope', scope }], 'leave the dimension out');
 }
 
 function fits(rule: AuthorityRule, sourceType: string | undefined): boolean {

@@ -11,6 +11,7 @@ export interface Place {
   /** Position of the first event of the append. */
   first: Position;
 }
+
 /** Before the first event. */
 export const NOWHERE: Place = { recordedAt: '', stream: '', causation: '', revision: -1, first: 0 };
 

@@ -19,9 +19,10 @@ export interface Rebuild {
 }
 
 /**
- * Makes the read models at `path` from the log as it is now, where there are none, or damaged ones, or those of another log. They get their name only when they are whole
- * and on the disk, so the draft needs neither journal nor syncs, which would take half of the time. Cut short, even by a power
- * cut, it leaves a draft that the next one begins anew; a full disk leaves the work to the follower, which waits for room.
+ * Makes the read models at `path` from the log as it is now, where there are none, or damaged ones, or those of another log. They get
+ * their name only when they are whole and on the disk, so the draft needs neither journal nor syncs, which would take half of the
+ * time. Cut short, even by a power cut, it leaves a draft that the next one begins anew; a full disk leaves the work to the follower,
+ * which waits for room.
  */
 export async function rebuildMissing(rebuild: Rebuild): Promise<void> {
   const { store, path, projections, onProgress, signal } = rebuild;

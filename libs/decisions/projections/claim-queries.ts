@@ -121,8 +121,14 @@ function fewClaims(reads: Reads, line: Line): ClaimView[] | undefined {
     : rows.map((row) => storedClaim(reads, line[1], row['body'] as string));
 }
 
-/** When the next decision of a topic begins, of those that are also `so`. */
-function nextBeginning(reads: Reads, line: Line, asOfMs: number, so = '', ...params: Param[]) {
+/** When the next decision of a topic begins; `so`: a condition more, with its parameters. */
+function nextBeginning(
+  reads: Reads,
+  line: Line,
+  asOfMs: number,
+  so = '',
+  ...params: Param[]
+): number {
   const sql = `${held('min(start_ms) AS ms', 'claim_validity')} AND end_ms > ? AND start_ms > ? ${so}`;
   return (reads.get(sql, ...line, asOfMs, asOfMs, ...params)?.['ms'] ?? Infinity) as number;
 }

@@ -132,10 +132,10 @@ export function topicsNamed(
     isDeclared ? [] : rows.map((row) => [row['topic'], row['name'] as string]),
   );
   return homes.flatMap((topic) => {
-    const as = opened.get(topic);
-    return as === undefined
+    const openedAs = opened.get(topic);
+    return openedAs === undefined
       ? (topicById(reads, workspace, topic, known) ?? [])
-      : { topic, name: as };
+      : { topic, name: openedAs };
   });
 }
 
